@@ -9,7 +9,6 @@ from typing import Literal
 
 from cachetools import LRUCache
 from rapidfuzz.distance import OSA
-from rapidfuzz.fuzz import token_sort_ratio
 
 from datasphinx.agent.core.replaced_file import replaced_file
 from datasphinx.agent.retrieval import value_store as store
@@ -233,14 +232,14 @@ class ValueIndex:
         max_edits = store.max_edits(len(form))
         scores: dict[int, float] = {}
         for number, other in store.forms_with_words(self._connection, form, limit * 5):
-            scores[number] = token_sort_ratio(form, other) / 100
+            scores[number] = _similarity(form, other)
         for number, other in store.similar_forms(self._connection, form, _CANDIDATES) if max_edits else ():
             if OSA.distance(form, other, score_cutoff=max_edits) <= max_edits:
-                scores[number] = max(scores.get(number, 0.0), OSA.normalized_similarity(form, other))
+                scores[number] = _similarity(form, other)
         best = sorted(scores, key=lambda number: -scores[number])[:limit]
         similarity = {}
         for row in store.rows_by_form_id(self._connection, best, limit * 2) if best else ():
-            similarity[row] = max(OSA.normalized_similarity(form, row[0]), token_sort_ratio(form, row[0]) / 100)
+            similarity[row] = _similarity(form, row[0])
         yield from (
             ValueMatch(*row[1:], round(_FUZZY * share, 4), "fuzzy")
             for row, share in similarity.items()
@@ -264,6 +263,12 @@ class ValueIndex:
         if self._path:
             with suppress(OSError):
                 self._path.unlink(missing_ok=True)
+
+
+def _similarity(form: str, other: str) -> float:
+    """Return the share of letters that need no edit, from 0 to 1, with the words in any order."""
+    in_order = (" ".join(sorted(text.split())) for text in (form, other))
+    return max(OSA.normalized_similarity(form, other), OSA.normalized_similarity(*in_order))
 
 
 def _score_name(text: str, value: str, is_own_form: bool) -> tuple[float, Kind]:
