@@ -120,13 +120,11 @@ def roles_of(model_of: Callable[[ModelRole], ModelClient], settings: Settings) -
     return replace(roles, confidence=statement or roles.confidence, spec_confidence=spec or roles.spec_confidence)
 
 
-def connect_model(
-    settings: Settings, embedded: EmbeddedOptions | None = None, *, logprobs: bool = False
-) -> ModelClient:
+def connect_model(settings: Settings, embedded: EmbeddedOptions | None = None) -> ModelClient:
     """Return a client for the configured endpoint, or for the embedded model if no endpoint is configured.
 
     `embedded` configures the decoding of the embedded model; by default, all its parts are enabled, with as many
-    candidates as the settings say. With `logprobs`, the likelihood of answers is measured if the endpoint supports it.
+    candidates as the settings say.
 
     Raises:
         ConfigurationError: an endpoint is configured without the name of a model.
@@ -153,7 +151,7 @@ def connect_model(
         raise ConfigurationError("DATASPHINX_LLM_MODEL", "an endpoint is configured, but none of its models")
     url = settings.llm_base_url or OPENAI_URL
     chat = _chat(settings, settings.llm_model, url, temperature=settings.llm_temperature)
-    client = ModelClient(chat, settings, name=settings.llm_model, endpoint=url, logprobs=logprobs)
+    client = ModelClient(chat, settings, name=settings.llm_model, endpoint=url)
     if settings.llm_profile == "auto":
         client.ability = load_ability(settings.cache_dir, url, client.name) or Ability()
     return client
@@ -170,12 +168,10 @@ class Models:
         settings: Settings,
         model: BaseChatModel | ModelClient | None = None,
         embedded: EmbeddedOptions | None = None,
-        *,
-        logprobs: bool = False,
     ) -> None:
         """Create the models of `settings`; see `Services` for the other arguments."""
         self.settings = settings
-        self._model, self._embedded, self._logprobs = model, embedded, logprobs
+        self._model, self._embedded = model, embedded
         self._lock = threading.RLock()
         self._clients: dict[ModelRole | None, ModelClient] = {}
         self._named: dict[str, Models] = {}
@@ -200,8 +196,8 @@ class Models:
         if self._model is not None:
             return ModelClient(self._model, self.settings, name=self._model._llm_type, embedded=self._embedded)
         if role is None:
-            return connect_model(self.settings, self.embedded, logprobs=self._logprobs)
-        return connect_model(self.settings.for_role(role), logprobs=self._logprobs)
+            return connect_model(self.settings, self.embedded)
+        return connect_model(self.settings.for_role(role))
 
     def open(self) -> None:
         """Build the client of the model that writes statements, without a request; the embedded model is loaded.
@@ -254,7 +250,7 @@ class Models:
             return self._named[name]
 
     def _with_settings(self, name: str, settings: Settings) -> "Models":
-        return Models(settings, self._model, self._embedded, logprobs=self._logprobs)
+        return Models(settings, self._model, self._embedded)
 
 
 def _chat(

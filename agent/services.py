@@ -66,7 +66,6 @@ class Services:
         opening: Callable[[str, SourceSettings], None] = lambda name, settings: None,
         recorder: Recorder | None = None,
         today: Callable[[], date] = date.today,
-        logprobs: bool = False,
     ) -> None:
         """Create services for `settings`, by default those of the environment.
 
@@ -79,12 +78,11 @@ class Services:
             opening: called with the name and the settings of a source before it is opened.
             recorder: used instead of the configured event log.
             today: returns the current date.
-            logprobs: measure the likelihood of answers if the endpoint supports it.
         """
         self._progress, self._opening = progress, opening
         if settings:
             self.settings = settings
-        self._model, self._embedded, self._logprobs = model, embedded, logprobs
+        self._model, self._embedded = model, embedded
         self.any_source = any_source
         self._lock = threading.RLock()
         self._open_sources = OpenSources(self._open, self._knowledge_folder)
@@ -115,7 +113,7 @@ class Services:
     @locked_property
     def models(self) -> Models:
         """The models of all roles."""
-        return Models(self.settings, self._model, self._embedded, logprobs=self._logprobs)
+        return Models(self.settings, self._model, self._embedded)
 
     @property
     def roles(self) -> ModelRoles:

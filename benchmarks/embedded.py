@@ -24,6 +24,7 @@ from pathlib import Path
 
 from benchmarks.clinic import create_clinic
 from benchmarks.domains import AS_OF, DOMAINS, create_domain
+from benchmarks.experiments.datasets import part_of
 from benchmarks.freight_and_library import create_freight, create_library
 from datasphinx.agent.embedded.calibration import shipped_calibration
 from datasphinx.agent.embedded.server import embedded_endpoint
@@ -165,7 +166,7 @@ def _print_off_topic(settings: Settings) -> None:
 
 def _dataset(folder: Path, limit: int | None) -> tuple[list[Question], Mapping[str, Path]]:
     dataset = Dataset(read_questions(folder / "questions.jsonl"), folder / "databases")
-    dataset = dataset.part(limit, _SEED) if limit else dataset
+    dataset = part_of(dataset, limit, _SEED)
     # Questions of one database share the beginning of their prompts.
     return sorted(dataset.questions, key=lambda question: question.db_id), find_databases(dataset)
 

@@ -38,7 +38,6 @@ from benchmarks.spider import DEV
 from datasphinx.agent.core.canonical import value_hash
 from datasphinx.agent.errors import ModelUnreachable
 from datasphinx.agent.evals.datasets import Question
-from datasphinx.agent.evals.options import MatchRule
 from datasphinx.agent.evals.run import evaluation_settings, judge
 from datasphinx.agent.generation.definitions import Asked, departures
 from datasphinx.agent.graph import build_graph
@@ -128,7 +127,7 @@ class Asker:
         graph_input = Input(question=line["question"], source=line["database"], clarify="never")
         output = cast(Output, self._graph.invoke(graph_input))
         question = Question(line["id"], line["database"], line["question"], line["sql"])
-        outcome = judge(question, source, output, MatchRule.PROJECT)
+        outcome = judge(question, source, output)
         checks = [(prompt, answer) for name, prompt, answer in self._calls if name == SQLValidation.__name__]
         return {
             "match": outcome.match,

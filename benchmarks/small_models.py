@@ -19,10 +19,10 @@ from statistics import mean, median
 
 import httpx
 
+from benchmarks.experiments.datasets import part_of
 from datasphinx.agent.errors import DatasphinxError
 from datasphinx.agent.evals.datasets import Dataset, Question, find_databases, read_questions
 from datasphinx.agent.evals.match import results_match
-from datasphinx.agent.evals.options import MatchRule
 from datasphinx.agent.evals.report import Outcome, Progress, Report
 from datasphinx.agent.evals.run import evaluate, evaluation_settings
 from datasphinx.agent.llm.parse import clean_sql
@@ -51,7 +51,7 @@ def main() -> None:
     questions = read_questions(options.questions)
     if options.only:
         questions = [question for question in questions if question.db_id in options.only]
-    dataset = Dataset(questions, options.databases).part(options.limit, options.seed)
+    dataset = part_of(Dataset(questions, options.databases), options.limit, options.seed)
     limits = {"llm_timeout_s": _TIMEOUT_S, "max_question_s": _TIMEOUT_S}
     settings = load_settings(llm_base_url=options.base_url, llm_model=options.model, **limits)
     print("| way | right | statements that fail | calls per question | median seconds |\n|---|---|---|---|---|")
@@ -75,7 +75,7 @@ def _ask_product(dataset: Dataset, settings: Settings, on_progress: Progress) ->
 
 def _ask_bare(dataset: Dataset, settings: Settings, on_progress: Progress) -> list[Outcome]:
     """Return the outcomes of statements that are executed as the model wrote them, through the guard."""
-    services, files, report = Services(settings), find_databases(dataset), Report(rule=MatchRule.PROJECT)
+    services, files, report = Services(settings), find_databases(dataset), Report()
     with httpx.Client(base_url=str(settings.llm_base_url), timeout=_TIMEOUT_S, trust_env=False) as client:
         for question in dataset.questions:
             started = time.perf_counter()
@@ -109,7 +109,7 @@ def _executed(question: Question, sql: str, services: Services, file: Path) -> O
     except DatasphinxError as error:
         return replace(outcome, error=error.code, reason=str(error))
     reference = source.execute(question.sql)
-    match = results_match(MatchRule.PROJECT, reference, rows, sql=question.sql, dialect=source.catalog.dialect)
+    match = results_match(reference, rows, question.sql, source.catalog.dialect)
     return replace(outcome, match=match)
 
 

@@ -1,7 +1,6 @@
 """Evaluation datasets: questions with reference SQL, their databases, and the files that hold them."""
 
 import json
-import random
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -19,13 +18,6 @@ class Question:
     db_id: str
     question: str
     sql: str
-    evidence: str = ""
-    """The dataset's hint for the question; empty if it has none."""
-
-    @property
-    def prompt(self) -> str:
-        """The question as sent to the graph, followed by the evidence."""
-        return f"{self.question}\nHint: {self.evidence}" if self.evidence else self.question
 
 
 @dataclass(frozen=True)
@@ -38,13 +30,6 @@ class Dataset:
     def first(self, limit: int | None) -> "Dataset":
         """Return this dataset with only its first `limit` questions; None means all."""
         return Dataset(self.questions[:limit], self.databases)
-
-    def part(self, limit: int | None, seed: int | None) -> "Dataset":
-        """Return this dataset with `limit` of its questions: the first ones, or a random sample if `seed` is set."""
-        if limit is None or seed is None:
-            return self.first(limit)
-        indices = random.Random(seed).sample(range(len(self.questions)), min(limit, len(self.questions)))
-        return Dataset([self.questions[index] for index in sorted(indices)], self.databases)
 
 
 def find_databases(dataset: Dataset) -> dict[str, Path]:
@@ -85,33 +70,12 @@ def read_lines(path: Path, make: Callable[[Record], Made]) -> Iterator[Made]:
         DatasetInvalid: The file cannot be read, a line is not a JSON object, or `make` raised a ValueError for it.
     """
     # Split bytes: text would also be split at line separators that JSON allows inside strings.
-    for number, line in enumerate(_content(path).splitlines(), start=1):
+    for number, line in enumerate(read_content(path).splitlines(), start=1):
         if line.strip():
             try:
-                yield make(_object(_json(line)))
+                yield make(object_of(json_of(line)))
             except ValueError as error:
                 raise DatasetInvalid(str(path), f"line {number}: {error}") from error
-
-
-def read_list(path: Path, make: Callable[[int, Record], Made]) -> list[Made]:
-    """Return the result of `make` for each object of a JSON list and its index.
-
-    Raises:
-        DatasetInvalid: The file cannot be read, is not a JSON list of objects, or `make` raised a ValueError.
-    """
-    try:
-        entries = _json(_content(path))
-    except ValueError as error:
-        raise DatasetInvalid(str(path), str(error)) from error
-    if not isinstance(entries, list):
-        raise DatasetInvalid(str(path), "it is not a JSON list")
-    items = []
-    for number, entry in enumerate(entries):
-        try:
-            items.append(make(number, _object(entry)))
-        except ValueError as error:
-            raise DatasetInvalid(str(path), f"entry {number}, counted from 0: {error}") from error
-    return items
 
 
 def text_field(record: Record, name: str, *, may_be_empty: bool = False) -> str:
@@ -157,7 +121,12 @@ def shorten(ids: list[str]) -> str:
     return f"{names} and {len(ids) - 5} more" if len(ids) > 5 else names
 
 
-def _content(path: Path) -> bytes:
+def read_content(path: Path) -> bytes:
+    """Return the bytes of a file.
+
+    Raises:
+        DatasetInvalid: it cannot be read.
+    """
     try:
         return path.read_bytes()
     except FileNotFoundError as error:
@@ -166,26 +135,27 @@ def _content(path: Path) -> bytes:
         raise DatasetInvalid(str(path), f"it cannot be read ({error.strerror})") from error
 
 
-def _json(content: bytes) -> Any:
+def json_of(content: bytes) -> Any:
+    """Return the value of a JSON text.
+
+    Raises:
+        ValueError: it is not JSON.
+    """
     try:
         return json.loads(content)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"it is not JSON ({error})") from error
 
 
-def _object(record: Any) -> Record:
+def object_of(record: Any) -> Record:
+    """Return `record`, a JSON object.
+
+    Raises:
+        ValueError: it is another value.
+    """
     if not isinstance(record, dict):
         raise ValueError("it is not a JSON object")
     return record
-
-
-def read_jsonl(folder: Path) -> Dataset:
-    """Return the dataset of a folder with `questions.jsonl` and the databases in `databases`.
-
-    Raises:
-        DatasetInvalid: As `read_questions`.
-    """
-    return Dataset(read_questions(folder / "questions.jsonl"), folder / "databases")
 
 
 def read_questions(path: Path) -> list[Question]:

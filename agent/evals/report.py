@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from datasphinx.agent.errors import StatementRefused
-from datasphinx.agent.evals.options import MatchRule
 from datasphinx.agent.record.step import add_costs
 from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.sql.names import ReferencedNames, referenced_names
@@ -108,10 +107,9 @@ class Outcome:
 
 @dataclass
 class Report:
-    """The outcomes so far, in the order of the questions, and the match rule."""
+    """The outcomes so far, in the order of the questions."""
 
     outcomes: list[Outcome] = field(default_factory=list)
-    rule: MatchRule = MatchRule.PROJECT
 
     @property
     def n(self) -> int:
@@ -202,7 +200,7 @@ class Report:
         return [outcome for outcome in self.outcomes if outcome.error]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the totals, and id, code, reason and SQL of each question without an answer."""
+        """Return the totals, and the ids and statements of the questions with other rows or without an answer."""
         totals = ("n", "execution_match", "refused", "errors", "llm_calls", "asked_again", "tokens")
         speed = ("seconds", "tokens_per_second")
         unanswered = [
@@ -211,14 +209,14 @@ class Report:
         ]
         figures = {name: getattr(self, name) for name in (*totals, *speed)}
         details = {
-            "match_rule": self.rule.value,
             "execution_match_interval": [round(bound, 4) for bound in self.interval],
             "cost_usd": self.cost_usd,
             "per_question": self.per_question,
             "tables": _shares(self.tables),
             "columns": _shares(self.columns),
         }
-        return {**figures, **details, "unanswered": unanswered}
+        wrong = [{"id": each.id, "sql": each.sql} for each in self.outcomes if not (each.match or each.error)]
+        return {**figures, **details, "wrong": wrong, "unanswered": unanswered}
 
 
 def _shares(overlap: Overlap) -> dict[str, float | None]:

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -13,10 +13,9 @@ from sqlalchemy import URL
 
 from datasphinx.agent.errors import DatasphinxError, InternalError
 from datasphinx.agent.evals.datasets import Dataset, Question, find_databases, read_predictions, require_predictions
-from datasphinx.agent.evals.match import results_match
-from datasphinx.agent.evals.options import MatchRule
+from datasphinx.agent.evals.match import Match, results_match
 from datasphinx.agent.evals.report import Outcome, Progress, Report, overlaps, progress_bar
-from datasphinx.agent.evals.shots import show_examples_of_others
+from datasphinx.agent.examples.example import Example
 from datasphinx.agent.graph import Graph, build_graph
 from datasphinx.agent.llm.schemas import GeneratedSQL
 from datasphinx.agent.llm.scripted import Scripted, ScriptedModel
@@ -59,7 +58,6 @@ def replay(
     limit: int | None,
     settings: Settings,
     on_progress: Progress,
-    rule: MatchRule = MatchRule.PROJECT,
 ) -> Report:
     """Run the recorded SQL in `predictions` through the graph as the model's answers, for the first `limit` questions.
 
@@ -68,7 +66,7 @@ def replay(
     """
     part, recorded = recorded_part(dataset, predictions, limit)
     services_for = _recorded_services(recorded, settings)
-    return evaluate(part.questions, find_databases(part), services_for, on_progress, rule)
+    return evaluate(part.questions, find_databases(part), services_for, on_progress)
 
 
 def recorded_part(dataset: Dataset, predictions: Path, limit: int | None) -> tuple[Dataset, Mapping[str, str]]:
@@ -83,19 +81,26 @@ def recorded_part(dataset: Dataset, predictions: Path, limit: int | None) -> tup
     return part, recorded
 
 
+def without_examples(dataset: Dataset, examples: Iterable[Example]) -> Dataset:
+    """Return `dataset` without the questions whose text or reference is that of one of `examples` in prompts."""
+    known = {_normalised(text) for example in examples for text in (example.question, example.sql)}
+    kept = [each for each in dataset.questions if known.isdisjoint(map(_normalised, (each.question, each.sql)))]
+    return Dataset(kept, dataset.databases)
+
+
+def _normalised(text: str) -> str:
+    return " ".join(text.rstrip("; \n").casefold().split())
+
+
 def run(
     dataset: Dataset,
     settings: Settings,
     on_progress: Progress,
     embedded: EmbeddedOptions | None = None,
-    rule: MatchRule = MatchRule.PROJECT,
-    *,
-    of_others: bool = False,
 ) -> Report:
-    """Run the questions through the graph with the configured model, and compare the rows by `rule`.
+    """Run the questions through the graph with the configured model, and compare the rows.
 
-    `embedded` has the decoding options of the embedded model. With `of_others`, examples of other databases are shown
-    where a database has too few.
+    `embedded` has the decoding options of the embedded model.
 
     Raises:
         DatasetInvalid: A database is missing.
@@ -103,11 +108,9 @@ def run(
     """
     files = find_databases(dataset)
     services = Services(evaluation_settings(settings), embedded=embedded)
-    if of_others:
-        show_examples_of_others(services)
     # Fail once at the start if the model is unavailable, not for each question.
     _ = services.roles
-    return evaluate(dataset.questions, files, lambda _: services, on_progress, rule)
+    return evaluate(dataset.questions, files, lambda _: services, on_progress)
 
 
 def evaluate(
@@ -115,19 +118,18 @@ def evaluate(
     databases: Mapping[str, Path],
     services_for: Callable[[Question], Services],
     on_progress: Progress,
-    rule: MatchRule = MatchRule.PROJECT,
 ) -> Report:
     """Return the outcomes of `questions`, each run in the graph over its services.
 
-    A failed question does not end the run. `databases` has a SQLite file for each `db_id`; rows are compared by `rule`.
+    A failed question does not end the run. `databases` has a SQLite file for each `db_id`.
     """
-    report = Report(rule=rule)
+    report = Report()
     graph_over = lru_cache(maxsize=1)(build_graph)
     on_progress(report, len(questions))
     for question in questions:
         services = services_for(question)
         url = URL.create("sqlite", database=str(databases[question.db_id].absolute())).render_as_string()
-        report.outcomes.append(_outcome(question, url, services, graph_over(services), rule))
+        report.outcomes.append(_outcome(question, url, services, graph_over(services)))
         on_progress(report, len(questions))
     return report
 
@@ -162,14 +164,14 @@ def _recorded_services(recorded: Mapping[str, str], settings: Settings) -> Calla
     return services_for
 
 
-def _outcome(question: Question, url: str, services: Services, graph: Graph, rule: MatchRule) -> Outcome:
+def _outcome(question: Question, url: str, services: Services, graph: Graph) -> Outcome:
     try:
         source = services.source(url)
-        graph_input = Input(question=question.prompt, source=url, clarify="never")
+        graph_input = Input(question=question.question, source=url, clarify="never")
         started = time.perf_counter()
         output = cast(Output, graph.invoke(graph_input))
         seconds = time.perf_counter() - started
-        return replace(judge(question, source, output, rule), seconds=seconds)
+        return replace(judge(question, source, output), seconds=seconds)
     except DatasphinxError as error:
         return Outcome(question.id, error=error.code, reason=str(error))
     except Exception as error:
@@ -178,8 +180,8 @@ def _outcome(question: Question, url: str, services: Services, graph: Graph, rul
         return Outcome(question.id, error=InternalError.code, reason=f"{type(error).__name__}: {error}")
 
 
-def judge(question: Question, source: Source, output: Output, rule: MatchRule) -> Outcome:
-    """Compare the graph's answer with the rows of the reference query, and return the outcome."""
+def judge(question: Question, source: Source, output: Output, match: Match = results_match) -> Outcome:
+    """Compare the graph's answer with the rows of the reference query, by default by the project's rule."""
     audit = output["audit"]
     tokens = audit["prompt_tokens"] + audit["completion_tokens"]
     calls_by_step = [
@@ -208,8 +210,7 @@ def judge(question: Question, source: Source, output: Output, rule: MatchRule) -
         reference = source.execute(question.sql)
     except DatasphinxError as error:
         return replace(outcome, error=REFERENCE_FAILED, reason=str(error))
-    match = results_match(rule, reference, output["tables"][0], sql=question.sql, dialect=source.catalog.dialect)
-    return replace(outcome, match=match)
+    return replace(outcome, match=match(reference, output["tables"][0], question.sql, source.catalog.dialect))
 
 
 def _failure(output: Output, source: Source) -> tuple[str | None, str | None]:

@@ -181,12 +181,8 @@ class ModelClient:
         name: str,
         embedded: EmbeddedOptions | None = None,
         endpoint: str | None = None,
-        logprobs: bool = False,
     ) -> None:
-        """Wrap `chat`; `name` is the recorded model name, `endpoint` the URL named in errors.
-
-        With `logprobs`, the likelihood of each answer is recorded if the endpoint supports it.
-        """
+        """Wrap `chat`; `name` is the recorded model name, `endpoint` the URL named in errors."""
         self.chat = chat
         self.name = name
         self.embedded = embedded
@@ -204,7 +200,8 @@ class ModelClient:
         self._on_call: Callable[[ModelCall], None] = lambda call: None
         self.failures = EndpointFailures(endpoint or settings.llm_base_url or name, settings.llm_api_key)
         # The statements of the embedded model are selected by their likelihood.
-        self.logprobs = Logprobs(logprobs or embedded is not None)
+        self.logprobs = Logprobs(embedded is not None)
+        """Requests the likelihood of answers."""
         # A check for `EndpointChat` would import the packages of OpenAI, which other models do not need.
         capabilities = getattr(chat, "capabilities", None)
         if not isinstance(capabilities, Capabilities):

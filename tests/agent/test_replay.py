@@ -14,6 +14,7 @@ import pytest
 
 from datasphinx.agent.errors import NotFound, SourceNotFound
 from datasphinx.agent.graph import build_graph
+from datasphinx.agent.llm.logprobs import Logprobs
 from datasphinx.agent.llm.scripted import ScriptedModel
 from datasphinx.agent.record.store import Store, open_store
 from datasphinx.agent.replay import Replay, replay
@@ -218,7 +219,9 @@ def test_the_likelihood_of_a_statement_is_that_of_the_record(settings: Settings)
         reached = settings.model_copy(
             update={"llm_base_url": server.base_url, "llm_model": "m", "enable_sql_validation": False}
         )
-        output = build_graph(Services(reached, logprobs=True)).invoke({"question": QUESTION})
+        services = Services(reached)
+        services.models.of().logprobs = Logprobs(True)
+        output = build_graph(services).invoke({"question": QUESTION})
 
     assert output["value"] == 12, output["answer"]
     assert again(output, settings).differences == []

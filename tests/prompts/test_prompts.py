@@ -26,7 +26,6 @@ VARIABLES = {
     "select_columns": {"schema", "question"},
     "analyse": {"today", "clarify", "form", "question", "context", "calls", "left"},
     "review_ambiguity": {"dialect", "today", "schema", "question", "context", "form"},
-    "answer_clarification": {"clarification", "question", "sql"},
     "narrate": {"language", "question", "filters", "rows"},
     "check_text": {"question", "text", "rows"},
     "propose_layout": {"reading", "rows"},

@@ -12,6 +12,8 @@ import pytest
 from datasphinx.agent import errors
 from datasphinx.agent.embedded import server as local
 from datasphinx.agent.embedded.prefix_cache import PrefixCache
+from datasphinx.agent.examples.example import Example
+from datasphinx.agent.examples.store import ExampleStore
 from tests import commands
 from tests.fake_openai import FakeOpenAI
 
@@ -98,55 +100,22 @@ def test_what_makes_no_sense_is_a_usage_error(asks: Run, adapters: list[bool], a
     assert adapters == []
 
 
-@pytest.fixture
-def spider(tmp_path: Path) -> Path:
-    """Spider with one question about books, as its archive unpacks."""
-    folder = tmp_path / "spider"
-    (folder / "database" / "library").mkdir(parents=True)
-    with closing(sqlite3.connect(folder / "database" / "library" / "library.sqlite")) as connection:
-        connection.executescript("CREATE TABLE books (book_id INTEGER, pages TEXT); INSERT INTO books VALUES (1, '2')")
-    asked = {"db_id": "library", "question": "How many pages has the book?", "query": "SELECT pages FROM books"}
-    (folder / "dev.json").write_text(json.dumps([asked]), encoding="utf-8")
-    (folder / "tables.json").write_text(json.dumps([{"db_id": "library"}]), encoding="utf-8")
-    return folder
-
-
-@pytest.mark.parametrize(("rule", "figure"), [("project", 1.0), ("published", 0.0)])
-def test_a_published_dataset_is_asked_and_compared_by_the_rule_that_was_chosen(
-    run_bare: commands.Run, server: FakeOpenAI, adapters: list[bool], spider: Path, rule: str, figure: float
+def test_a_question_that_is_an_example_is_left_out(
+    asks: Run, server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    server.default = "FROM books SELECT 2"
-    code, out, _ = run_bare("eval", "run", "--dataset", "spider", "--data", str(spider), "--match", rule, "--json")
-    report = json.loads(out)
+    monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", server.base_url)
+    monkeypatch.setenv("DATASPHINX_LLM_MODEL", "fake")
+    monkeypatch.setenv("DATASPHINX_DATA_DIR", str(tmp_path / "data"))
+    ExampleStore(tmp_path / "data").add([Example("How many  BOOKS are there?", "SELECT 1", "x")])
+    code, report, err = asks()
 
-    assert (code, report["n"], report["execution_match"], report["match_rule"]) == (0, 1, figure, rule)
-
-
-def test_what_a_dataset_lacks_is_said_in_a_line(run_bare: commands.Run, adapters: list[bool], spider: Path) -> None:
-    (spider / "tables.json").unlink()
-    code, out, err = run_bare("eval", "run", "--dataset", "spider", "--data", str(spider))
-
-    assert (code, out) == (errors.USAGE, "")
-    assert f"{spider / 'tables.json'} cannot be used: there is no such file" in err
-    assert adapters == []
+    assert (code, report["n"], server.requests) == (0, 0, [])
+    assert "questions left out, because they are examples: 1" in err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "word"),
-    [
-        (("--dataset", "bird"), "--data"),
-        ((), "--data"),
-        (("--questions", "q.jsonl"), "--data"),
-        (("--dataset", "spider", "--data", ".", "--databases", "."), "--databases"),
-        (("--dataset", "spider", "--data", ".", "--no-evidence"), "--no-evidence"),
-        (("--dataset", "wikisql", "--data", "."), "--dataset"),
-    ],
-)
-def test_options_of_a_dataset_that_do_not_go_together_are_a_usage_error(
-    run_bare: commands.Run, adapters: list[bool], arguments: tuple[str, ...], word: str
-) -> None:
-    code, out, err = run_bare("eval", "run", *arguments)
+def test_a_wrong_answer_is_in_the_report(asks: Run, server: FakeOpenAI, adapters: list[bool]) -> None:
+    server.default = "FROM books SELECT title"
+    code, report, _ = asks("--candidates", "1")
 
-    assert (code, out) == (errors.USAGE, "")
-    assert word in err
-    assert adapters == []
+    assert (code, report["execution_match"], report["unanswered"]) == (0, 0.0, [])
+    assert [(each["id"], each["sql"]) for each in report["wrong"]] == [("1", "SELECT title FROM books")]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from datasphinx.agent.evals.datasets import Question, find_databases, read_jsonl, read_predictions
+from datasphinx.agent.evals.datasets import Dataset, Question, find_databases, read_predictions, read_questions
 from datasphinx.agent.evals.match import matches
 from datasphinx.agent.evals.run import replay
 from datasphinx.agent.settings import Settings
@@ -36,7 +36,8 @@ def bare_verdict(question: Question, sql: str, database: Path) -> bool:
 @pytest.mark.benchdata
 @pytest.mark.skipif(not FOLDER.is_dir(), reason="shared/benchmarks/spider_dev is not beside the project")
 def test_the_graph_refuses_nothing_and_changes_no_verdict(settings: Settings) -> None:
-    dataset, predictions = read_jsonl(FOLDER), FOLDER / "predictions_dail_gpt4.jsonl"
+    dataset = Dataset(read_questions(FOLDER / "questions.jsonl"), FOLDER / "databases")
+    predictions = FOLDER / "predictions_dail_gpt4.jsonl"
     recorded = read_predictions(predictions, dataset.questions)
     asked = dataset.first(FIRST)
     files = find_databases(asked)

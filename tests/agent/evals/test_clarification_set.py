@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from benchmarks.experiments.match import execution_match
+from benchmarks.experiments.options import MatchRule
 from datasphinx.agent.evals.datasets import read_questions
-from datasphinx.agent.evals.match import execution_match
-from datasphinx.agent.evals.options import MatchRule
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.types import Limits
 from tests.cases import all_cases

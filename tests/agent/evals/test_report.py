@@ -5,11 +5,11 @@ from datasphinx.agent.evals.report import Outcome, Overlap, Report, bootstrap_in
 
 def test_a_report_without_outcomes_has_a_share() -> None:
     assert Report().as_json() == {
-        "match_rule": "project", "execution_match_interval": [0.0, 0.0], "cost_usd": 0,
+        "execution_match_interval": [0.0, 0.0], "cost_usd": 0,
         "per_question": {"llm_calls_median": 0.0, "llm_calls": 0.0, "tokens": 0.0, "cost_usd": 0.0},
         "tables": {"precision": None, "recall": None}, "columns": {"precision": None, "recall": None},
         "n": 0, "execution_match": 0.0, "refused": 0, "errors": 0, "llm_calls": 0, "asked_again": 0, "tokens": 0,
-        "seconds": {"median": 0.0, "p95": 0.0}, "tokens_per_second": 0.0, "unanswered": [],
+        "seconds": {"median": 0.0, "p95": 0.0}, "tokens_per_second": 0.0, "wrong": [], "unanswered": [],
     }  # fmt: skip
 
 

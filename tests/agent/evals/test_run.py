@@ -7,7 +7,6 @@ import pytest
 
 from datasphinx.agent.errors import ConfigurationError, DatasetInvalid
 from datasphinx.agent.evals.datasets import Dataset, Question, read_questions
-from datasphinx.agent.evals.options import MatchRule
 from datasphinx.agent.evals.report import Report
 from datasphinx.agent.evals.run import ROW_LIMIT, STATEMENT_TIMEOUT_S, evaluate, replay, run
 from datasphinx.agent.llm.scripted import Scripted, ScriptedModel
@@ -18,7 +17,7 @@ from datasphinx.agent.types import Limits
 pytestmark = pytest.mark.integration
 
 WriteLines = Callable[..., Path]
-FIGURES = ["match_rule", "execution_match_interval", "cost_usd", "per_question", "tables", "columns"]
+FIGURES = ["execution_match_interval", "cost_usd", "per_question", "tables", "columns"]
 TOTALS = ["n", "execution_match", "refused", "errors", "llm_calls", "asked_again", "tokens"]
 
 
@@ -67,17 +66,6 @@ def test_the_order_counts_where_the_reference_asks_for_one(replayed: Callable[..
     sorted_down = "SELECT name FROM product ORDER BY price DESC"
     report = replayed((plain, sorted_down), (sorted_up, sorted_down), (sorted_up, sorted_up))
     assert [outcome.match for outcome in report.outcomes] == [True, False, True]
-
-
-def test_numbers_stored_as_text_are_numbers_by_the_projects_rule_alone(replayed: Callable[..., Report]) -> None:
-    pair = ("SELECT stock FROM product", "SELECT CAST(stock AS INTEGER) FROM product")
-    assert replayed(pair).matched == 1
-    assert replayed(pair, rule=MatchRule.PUBLISHED).matched == 0
-
-
-def test_rows_are_a_set_by_the_published_rule_alone(replayed: Callable[..., Report]) -> None:
-    pair = ("SELECT 0 UNION ALL SELECT 0 UNION ALL SELECT 1", "SELECT 0 UNION ALL SELECT 1 UNION ALL SELECT 1")
-    assert [replayed(pair, rule=rule).matched for rule in (MatchRule.PROJECT, MatchRule.PUBLISHED)] == [0, 1]
 
 
 @pytest.mark.parametrize(
@@ -223,7 +211,7 @@ def test_a_defect_ends_the_question_alone(
     def broken(*_: Any, **__: Any) -> bool:
         raise ZeroDivisionError("broken")
 
-    monkeypatch.setattr("datasphinx.agent.evals.run.results_match", broken)
+    monkeypatch.setattr("datasphinx.agent.evals.match.is_ordered", broken)
     report = replayed(("SELECT 1", "SELECT 1"), ("SELECT 1", "SELECT x FROM product"))
     assert [outcome.error for outcome in report.outcomes] == ["internal_error", "names_unknown"]
     assert "ZeroDivisionError" in caplog.text
@@ -274,7 +262,7 @@ def test_run_without_a_model_fails_before_the_first_question(
 def test_the_report_is_one_json_object(replayed: Callable[..., Report]) -> None:
     report = replayed(("SELECT 1", "SELECT 1"), ("SELECT 1", "DROP TABLE product"))
     given = json.loads(json.dumps(report.as_json()))
-    assert list(given) == [*TOTALS, "seconds", "tokens_per_second", *FIGURES, "unanswered"]
+    assert list(given) == [*TOTALS, "seconds", "tokens_per_second", *FIGURES, "wrong", "unanswered"]
     assert (given["n"], given["execution_match"], given["refused"], given["errors"]) == (2, 0.5, 1, 0)
     assert [(entry["id"], entry["error"], entry["sql"]) for entry in given["unanswered"]] == [
         ("q1", "statement_refused", "DROP TABLE product")

@@ -9,7 +9,7 @@ from langchain_core.messages import HumanMessage
 
 from datasphinx.agent.connect import connect_model
 from datasphinx.agent.llm.client import ModelClient
-from datasphinx.agent.llm.logprobs import likelihood_of
+from datasphinx.agent.llm.logprobs import Logprobs, likelihood_of
 from datasphinx.agent.llm.schemas import GeneratedSQL
 from datasphinx.agent.record.step import Step, current_step, new_audit
 from datasphinx.agent.settings import load_settings
@@ -37,7 +37,9 @@ def refusing(request: dict[str, Any]) -> Reply:
 
 
 def client(server: FakeOpenAI, *, logprobs: bool = True) -> ModelClient:
-    return connect_model(load_settings(llm_base_url=server.base_url, llm_model="fake"), logprobs=logprobs)
+    model = connect_model(load_settings(llm_base_url=server.base_url, llm_model="fake"))
+    model.logprobs = Logprobs(logprobs)
+    return model
 
 
 def asked(model: ModelClient) -> list[dict[str, Any]]:

@@ -6,16 +6,14 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from benchmarks.experiments.folder import PLOT, ExperimentFolder, read_logs, read_settings
+from benchmarks.experiments.log import QuestionLog
+from benchmarks.experiments.options import FAILED, MatchRule
 from datasphinx.agent.charts.figure import COLOURS
 from datasphinx.agent.charts.png import png_of_option
 from datasphinx.agent.errors import DatasetInvalid, DriverMissing
-from datasphinx.agent.evals.experiments.folder import PLOT, ExperimentFolder, read_logs, read_settings
-from datasphinx.agent.evals.experiments.log import QuestionLog
-from datasphinx.agent.evals.options import FAILED, MatchRule
 from datasphinx.agent.evals.report import Report
 from datasphinx.agent.record.step import add_costs
-
-_SHOTS = "shots"
 
 
 def figures_of(logs: Sequence[QuestionLog], rounds: int, rule: MatchRule) -> dict[str, Any]:
@@ -23,7 +21,8 @@ def figures_of(logs: Sequence[QuestionLog], rounds: int, rule: MatchRule) -> dic
     questions_asked = sum(log.questions_asked for log in logs)
     counts = Counter(str(log.num_cq_asked) for log in logs)
     return {
-        **Report([log.outcome for log in logs], rule).as_json(),
+        **Report([log.outcome for log in logs]).as_json(),
+        "match_rule": rule.value,
         "accuracy_by_round": accuracy_by_round(logs, rounds),
         "num_cq_asked": {name: counts[name] for name in (*map(str, range(rounds + 1)), FAILED)},
         "questions_asked": questions_asked,
@@ -77,12 +76,6 @@ def table_of(runs: Sequence[Run]) -> str:
     titles += ["efficiency", "perplexity", "calls", "tokens", "US dollars"]
     lines = [titles, ["---"] * len(titles), *(_line(name, figures, rounds) for name, figures in runs)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def name_of(settings: Mapping[str, Any]) -> str:
-    """Return the name of an experiment with `settings`: its method, and its shots if any."""
-    shots = settings.get(_SHOTS)
-    return f"{settings['method']}, {shots}-shot" if shots else str(settings["method"])
 
 
 def _line(name: str, figures: Mapping[str, Any], rounds: int) -> list[str]:
@@ -160,7 +153,7 @@ def write_report(folder: ExperimentFolder, logs: Sequence[QuestionLog]) -> tuple
     figures = figures_of(logs, settings["rounds"], MatchRule(settings["match"]))
     report = {"settings": settings, **figures}
     folder.finish(logs, report)
-    runs = [(name_of(settings), figures)]
+    runs = [(settings["method"], figures)]
     try:
         (folder.path / PLOT).write_bytes(png_of(runs))
     except DriverMissing as error:
@@ -177,7 +170,7 @@ def read_runs(folders: Sequence[Path]) -> list[Run]:
         DatasetInvalid: A folder has no experiment or no finished question, or the experiments have different questions.
     """
     settings = [read_settings(path) for path in folders]
-    named = Counter(map(name_of, settings))
+    named = Counter(each["method"] for each in settings)
     runs: list[Run] = []
     for path, own_settings in zip(folders, settings, strict=True):
         if own_settings["questions"] != settings[0]["questions"]:
@@ -185,7 +178,7 @@ def read_runs(folders: Sequence[Path]) -> list[Run]:
         logs = list(read_logs(path).values())
         if not logs:
             raise DatasetInvalid(str(path), "its experiment has no finished question")
-        name = name_of(own_settings)
+        name = own_settings["method"]
         name = f"{name} ({path})" if named[name] > 1 else name
         runs.append((name, figures_of(logs, own_settings["rounds"], MatchRule(own_settings["match"]))))
     return runs

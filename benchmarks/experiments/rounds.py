@@ -14,8 +14,7 @@ from typing import Any, Protocol, cast
 
 from langgraph.checkpoint.memory import InMemorySaver
 
-from datasphinx.agent.errors import UNREACHABLE, exit_code_of
-from datasphinx.agent.evals.experiments.log import (
+from benchmarks.experiments.log import (
     ChooseCall,
     Exchange,
     QuestionLog,
@@ -26,8 +25,9 @@ from datasphinx.agent.evals.experiments.log import (
     generated_statements,
     last_call,
 )
-from datasphinx.agent.evals.experiments.oracles import Feedback
-from datasphinx.agent.evals.options import NO_AMBIGUITY, Method
+from benchmarks.experiments.options import NO_AMBIGUITY, Method
+from benchmarks.experiments.oracles import Feedback
+from datasphinx.agent.errors import UNREACHABLE, exit_code_of
 from datasphinx.agent.evals.report import Outcome
 from datasphinx.agent.generation.attempts import attempts_with
 from datasphinx.agent.graph import build_graph

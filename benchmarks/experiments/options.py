@@ -1,4 +1,4 @@
-"""Names of match rules, methods and oracles. The command line imports this module, so it imports nothing else."""
+"""Names of match rules, methods and oracles."""
 
 from enum import StrEnum
 from typing import Literal
@@ -10,7 +10,7 @@ NO_AMBIGUITY = "NO AMBIGUITY"
 
 
 class MatchRule(StrEnum):
-    """The rule by which two results are equal; see `datasphinx.agent.evals.match`."""
+    """The rule by which two results are equal; see `benchmarks.experiments.match`."""
 
     PROJECT = "project"
     PUBLISHED = "published"
@@ -22,7 +22,7 @@ FAILED: Failed = "Failed"
 
 
 class Method(StrEnum):
-    """The procedure after a wrong first answer; see `datasphinx.agent.evals.experiments.rounds`."""
+    """The procedure after a wrong first answer; see `benchmarks.experiments.rounds`."""
 
     BASELINE = "baseline"
     SIMPLE_FEEDBACK = "simple_feedback"

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from datasphinx.agent.evals.datasets import Question
-from datasphinx.agent.evals.experiments.oracles import (
+from benchmarks.experiments.options import MatchRule
+from benchmarks.experiments.oracles import (
     NONE_OF_THESE,
     Feedback,
     ModelOracle,
@@ -15,13 +15,19 @@ from datasphinx.agent.evals.experiments.oracles import (
     option_statements,
     reveals_sql,
 )
-from datasphinx.agent.evals.options import MatchRule
+from datasphinx.agent.evals.datasets import Question
 from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.llm.scripted import Scripted, ScriptedModel
+from datasphinx.agent.record.events import Event
 from datasphinx.agent.settings import Settings
 from datasphinx.agent.sources.source import Source
-from tests.agent.evals.experiments.turns import call
 from tests.cases import all_cases
+
+
+def call(schema: str, output: str) -> Event:
+    body = {"schema": schema, "output": output, "messages": []}
+    return Event("trace", "2025-01-01T00:00:00", "llm", body)
+
 
 Ask = Callable[..., Question]
 GOLD = "SELECT name FROM product WHERE price > 2.9"
@@ -57,29 +63,6 @@ def test_without_a_statement_the_words_decide(question: Ask, shop: Source) -> No
     assert by_rule(question(GOLD), given, shop) == "2"
 
 
-def test_an_option_that_names_more_than_is_meant_loses(question: Ask, shop: Source) -> None:
-    assert by_rule(question(GOLD), asked("price and stock", "price alone"), shop) == "2"
-
-
-def test_values_of_the_statement_are_words_too(question: Ask, shop: Source) -> None:
-    gold = question("SELECT price FROM product WHERE name = 'green tea'")
-
-    assert by_rule(gold, asked("black tea", ("the green one", "Green tea"), "all teas"), shop) == "2"
-
-
-@pytest.mark.parametrize("options", [("by age", "by size"), ("the price", "price"), ()])
-def test_what_names_nothing_and_what_is_the_same_are_none_of_these(
-    question: Ask, shop: Source, options: tuple[str, ...]
-) -> None:
-    assert by_rule(question(GOLD), asked(*options), shop) == NONE_OF_THESE
-
-
-def test_a_reference_that_does_not_run_leaves_it_to_the_words(question: Ask, shop: Source) -> None:
-    gold = question("SELECT price FROM product WHERE nothing = 1")
-
-    assert by_rule(gold, asked("stock", "price"), shop, "SELECT 1", "SELECT 2") == "2"
-
-
 def test_statements_of_options_come_out_of_the_review() -> None:
     options = [
         {"label": "b", "reading": "two", "sql": "SELECT 2"},
@@ -112,12 +95,6 @@ def test_the_model_sees_question_reference_and_options(question: Ask, shop: Sour
     assert all(text in calls[0].prompt for text in (GOLD, "Which product is best?", "1) stock\n2) price"))
     assert feedback.exchange.prompt == "\n\n".join(str(message.content) for message in calls[0].messages)
     assert (feedback.usage.calls, feedback.usage.tokens > 0) == (1, True)
-
-
-def test_own_words_are_passed_on(question: Ask, shop: Source, settings: Settings) -> None:
-    said = {"option": 0, "words": "the names of products that cost more than 2.9"}
-
-    assert by_model(question(GOLD), asked("a", "b"), shop, settings, said)[0].answer == said["words"]
 
 
 def test_words_with_sql_are_asked_for_once_more(question: Ask, shop: Source, settings: Settings) -> None:
@@ -179,9 +156,3 @@ def test_sql_is_seen(words: str) -> None:
 )
 def test_plain_words_are_none(words: str) -> None:
     assert not reveals_sql(words, "SELECT product.name FROM product WHERE price > 2.9 ORDER BY price")
-
-
-def test_a_stored_value_is_no_sql_however_long() -> None:
-    value = "The University of Applied Sciences in Riga"
-
-    assert not reveals_sql(f"I mean {value}", f"SELECT name FROM school WHERE name = '{value}'")

@@ -1,9 +1,12 @@
-"""Read the published datasets Spider, BIRD and KaggleDBQA."""
+"""Read the published datasets Spider, BIRD and KaggleDBQA, and a folder of own questions."""
 
+import random
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import TypeVar
 
 from datasphinx.agent.errors import DatasetInvalid
 from datasphinx.agent.evals.datasets import (
@@ -11,8 +14,10 @@ from datasphinx.agent.evals.datasets import (
     Question,
     Record,
     id_field,
-    read_jsonl,
-    read_list,
+    json_of,
+    object_of,
+    read_content,
+    read_questions,
     require_unique_ids,
     shorten,
     text_field,
@@ -21,6 +26,39 @@ from datasphinx.agent.evals.datasets import (
 _QUESTIONS = ("dev.json", "mini_dev_sqlite.json")
 _PARTS = ("_test", "_fewshot")
 """Name endings of files that repeat questions of another file."""
+
+
+Made = TypeVar("Made")
+
+
+def read_list(path: Path, make: Callable[[int, Record], Made]) -> list[Made]:
+    """Return the result of `make` for each object of a JSON list and its index.
+
+    Raises:
+        DatasetInvalid: The file cannot be read, is not a JSON list of objects, or `make` raised a ValueError.
+    """
+    try:
+        entries = json_of(read_content(path))
+    except ValueError as error:
+        raise DatasetInvalid(str(path), str(error)) from error
+    if not isinstance(entries, list):
+        raise DatasetInvalid(str(path), "it is not a JSON list")
+    items = []
+    for number, entry in enumerate(entries):
+        try:
+            items.append(make(number, object_of(entry)))
+        except ValueError as error:
+            raise DatasetInvalid(str(path), f"entry {number}, counted from 0: {error}") from error
+    return items
+
+
+def read_jsonl(folder: Path) -> Dataset:
+    """Return the dataset of a folder with `questions.jsonl` and the databases in `databases`.
+
+    Raises:
+        DatasetInvalid: As `read_questions`.
+    """
+    return Dataset(read_questions(folder / "questions.jsonl"), folder / "databases")
 
 
 @dataclass(frozen=True)
@@ -50,6 +88,14 @@ class Layout:
         if not databases.is_dir():
             raise DatasetInvalid(str(databases), "there is no such folder; unpack the databases there")
         return Dataset(questions, databases)
+
+
+def part_of(dataset: Dataset, limit: int | None, seed: int | None) -> Dataset:
+    """Return `dataset` with `limit` of its questions: the first ones, or a random sample if `seed` is set."""
+    if limit is None or seed is None:
+        return dataset.first(limit)
+    indices = random.Random(seed).sample(range(len(dataset.questions)), min(limit, len(dataset.questions)))
+    return Dataset([dataset.questions[index] for index in sorted(indices)], dataset.databases)
 
 
 def find_one_file(folder: Path, names: tuple[str, ...]) -> Path:
@@ -97,7 +143,7 @@ def read_bird(folder: Path, *, evidence: bool) -> Dataset:
         suffix = f"-{uses[question_id]}" if uses[question_id] > 1 else ""
         db_id, text, sql = (text_field(record, name) for name in ("db_id", "question", "SQL"))
         hint = text_field(record, "evidence", may_be_empty=True).strip() if evidence else ""
-        return Question(question_id + suffix, db_id, text, sql, hint)
+        return Question(question_id + suffix, db_id, f"{text}\nHint: {hint}" if hint else text, sql)
 
     folder = unpacked(folder, _QUESTIONS)
     return _BIRD.dataset(folder, read_list(find_one_file(folder, _QUESTIONS), question))

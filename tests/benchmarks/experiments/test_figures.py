@@ -1,27 +1,25 @@
 """The metrics, table and plot of an experiment."""
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from datasphinx.agent.errors import DatasetInvalid
-from datasphinx.agent.evals.experiments.folder import ExperimentFolder
-from datasphinx.agent.evals.experiments.log import QuestionLog, Round, Usage
-from datasphinx.agent.evals.experiments.report import (
+from benchmarks.experiments.folder import ExperimentFolder
+from benchmarks.experiments.log import QuestionLog, Round, Usage
+from benchmarks.experiments.options import MatchRule
+from benchmarks.experiments.report import (
     accuracy_by_round,
     efficiency,
     figures_of,
-    name_of,
     read_runs,
     table_of,
     write_report,
 )
-from datasphinx.agent.evals.options import MatchRule
+from datasphinx.agent.errors import DatasetInvalid
 from datasphinx.agent.evals.report import Outcome
 
-SETTINGS = {"method": "clarify", "rounds": 4, "match": "project", "questions": "hash", "shots": 0}
+SETTINGS = {"method": "clarify", "rounds": 4, "match": "project", "questions": "hash"}
 
 
 def log(name: str, right_at: int | None, *, rounds: int = 4, asked: int = 0, perplexity: float | None = None) -> Any:
@@ -67,10 +65,6 @@ def test_the_figures_of_all_questions() -> None:
     assert figures["per_question"] == {"llm_calls_median": 2.5, "llm_calls": 2.75, "tokens": 100.0, "cost_usd": 0.01}
 
 
-def test_perplexity_that_nobody_gave_is_not_known() -> None:
-    assert figures_of([log("a", 0)], 0, MatchRule.PROJECT)["perplexity"] == dict.fromkeys(("all", "right", "wrong"))
-
-
 def test_methods_stand_side_by_side_in_a_table() -> None:
     runs = [
         ("clarify", figures_of(LOGS, 4, MatchRule.PROJECT)),
@@ -84,10 +78,6 @@ def test_methods_stand_side_by_side_in_a_table() -> None:
     assert len({len(line) for line in lines}) == 1
 
 
-def test_a_name_has_the_shots_where_there_are_any() -> None:
-    assert [name_of({"method": "clarify", "shots": shots}) for shots in (0, 3)] == ["clarify", "clarify, 3-shot"]
-
-
 def test_a_finished_experiment_leaves_report_pickle_and_plot(tmp_path: Path) -> None:
     report, table = write_report(ExperimentFolder(tmp_path, SETTINGS), LOGS)
 
@@ -95,14 +85,6 @@ def test_a_finished_experiment_leaves_report_pickle_and_plot(tmp_path: Path) -> 
     assert (report["settings"], report["execution_match"]) == (SETTINGS, 0.75)
     assert (tmp_path / "report.png").read_bytes().startswith(b"\x89PNG")
     assert table.splitlines()[-1].startswith("| clarify | 4 |")
-
-
-def test_without_its_package_there_is_no_plot_and_that_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "resvg_py", None)
-    _, table = write_report(ExperimentFolder(tmp_path, SETTINGS), LOGS)
-
-    assert "datasphinx[charts]" in table.splitlines()[-1]
-    assert not (tmp_path / "report.png").exists()
 
 
 def experiment(path: Path, *logs: QuestionLog, **settings: Any) -> Path:

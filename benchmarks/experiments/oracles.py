@@ -4,16 +4,15 @@ import re
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from string import Template
 from typing import Protocol
 
-from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 from sqlglot import exp
 
-from datasphinx import prompts
-from datasphinx.agent.errors import DatasphinxError, ModelAnswerUnreadable
-from datasphinx.agent.evals.datasets import Question
-from datasphinx.agent.evals.experiments.log import (
+from benchmarks.experiments.log import (
     EventCapture,
     Exchange,
     Usage,
@@ -21,8 +20,10 @@ from datasphinx.agent.evals.experiments.log import (
     format_clarification,
     proposed_options,
 )
-from datasphinx.agent.evals.match import execution_match
-from datasphinx.agent.evals.options import MatchRule
+from benchmarks.experiments.match import execution_match
+from benchmarks.experiments.options import MatchRule
+from datasphinx.agent.errors import DatasphinxError, ModelAnswerUnreadable
+from datasphinx.agent.evals.datasets import Question
 from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.llm.parse import holds_statement
 from datasphinx.agent.record.events import Event
@@ -34,6 +35,10 @@ from datasphinx.agent.sql.guard import parse
 from datasphinx.agent.sql.names import ReferencedNames, referenced_names
 from datasphinx.agent.types import ClarifyingQuestion
 
+_SYSTEM, _USER_TEXT = (
+    Path(__file__).with_name("answer_clarification.md").read_text(encoding="utf-8").strip().split("\n---\n")
+)
+_USER = Template(_USER_TEXT)
 NONE_OF_THESE = "none of these"
 """The answer if no option is the intended one."""
 
@@ -116,12 +121,10 @@ class ModelOracle:
         Raises:
             ModelUnreachable, ModelRejected, BudgetExceeded: As `ModelClient.ask`.
         """
-        messages = prompts.render(
-            "answer_clarification",
-            question=question.prompt,
-            sql=question.sql,
-            clarification=format_clarification(clarification),
+        user = _USER.substitute(
+            question=question.question, sql=question.sql, clarification=format_clarification(clarification)
         )
+        messages: list[BaseMessage] = [SystemMessage(_SYSTEM), HumanMessage(user)]
         step = Step("oracle", new_audit(uuid.uuid4().hex), recorder=Recorder(EventCapture()))
         token = current_step.set(step)
         try:

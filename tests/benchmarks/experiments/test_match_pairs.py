@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
+from benchmarks.experiments.match import execution_match, row_hashes
+from benchmarks.experiments.options import MatchRule
 from datasphinx.agent.errors import NamesUnknown, StatementTimeout
-from datasphinx.agent.evals.match import execution_match, row_hashes
-from datasphinx.agent.evals.options import MatchRule
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.types import Limits
 from tests.cases import all_cases
 from tests.databases import open_url, url
 
-FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "match"
+FOLDER = Path(__file__).parent / "match"
 PAIRS = [
     (path.stem, json.loads(line)) for path in sorted(FOLDER.glob("*.jsonl")) for line in path.read_text().splitlines()
 ]

@@ -10,25 +10,26 @@ from typing import Any, TypeVar
 
 from sqlalchemy import URL
 
-from datasphinx.agent.embedded.candidates import read_candidate
-from datasphinx.agent.errors import UNREACHABLE, DatasphinxError, InternalError, exit_code_of
-from datasphinx.agent.evals.datasets import Dataset, Question, find_databases
-from datasphinx.agent.evals.experiments.folder import ExperimentFolder, read_logs, settings_of
-from datasphinx.agent.evals.experiments.log import Body, ChooseCall, EventCapture, QuestionLog, last_call
-from datasphinx.agent.evals.experiments.oracles import Feedback, ModelOracle, Oracle, RuleOracle, option_statements
-from datasphinx.agent.evals.experiments.report import write_report
-from datasphinx.agent.evals.experiments.rounds import (
+from benchmarks.experiments.folder import ExperimentFolder, read_logs, settings_of
+from benchmarks.experiments.log import Body, ChooseCall, EventCapture, QuestionLog, last_call
+from benchmarks.experiments.match import MATCH_BY
+from benchmarks.experiments.options import MAX_ROUNDS, MatchRule, Method, OracleName
+from benchmarks.experiments.oracles import Feedback, ModelOracle, Oracle, RuleOracle, option_statements
+from benchmarks.experiments.report import write_report
+from benchmarks.experiments.rounds import (
     METHODS,
     GraphSession,
     QuestionRun,
     Session,
     Turn,
 )
-from datasphinx.agent.evals.options import MAX_ROUNDS, MatchRule, Method, OracleName
+from datasphinx.agent.embedded.candidates import read_candidate
+from datasphinx.agent.errors import UNREACHABLE, DatasphinxError, InternalError, exit_code_of
+from datasphinx.agent.evals.datasets import Dataset, Question, find_databases
 from datasphinx.agent.evals.report import Outcome, Progress, Report
 from datasphinx.agent.evals.run import evaluation_settings, judge
-from datasphinx.agent.evals.shots import show_examples_of_others
 from datasphinx.agent.llm.client import WrittenText
+from datasphinx.agent.llm.logprobs import Logprobs
 from datasphinx.agent.record.recorder import Recorder
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import Settings
@@ -120,7 +121,7 @@ class Experiment:
             return question_id in logs and (error is None or exit_code_of(error) != UNREACHABLE)
 
         done = {question.id: logs[question.id] for question in questions if is_finished(question.id)}
-        report = Report([log.outcome for log in done.values()], self.rule)
+        report = Report([log.outcome for log in done.values()])
         on_progress(report, len(questions))
 
         def work(question: Question) -> QuestionLog:
@@ -135,7 +136,7 @@ class Experiment:
         return [done[question.id] for question in questions]
 
     def _run_question(self, question: Question, database: Path) -> QuestionLog:
-        log = QuestionLog(question.id, question.db_id, question.prompt)
+        log = QuestionLog(question.id, question.db_id, question.question)
         url = URL.create("sqlite", database=str(database.absolute())).render_as_string()
         try:
             source = self.services.source(url)
@@ -150,7 +151,7 @@ class Experiment:
 
     def _question_run(self, question: Question, url: str, source: Source, log: QuestionLog) -> QuestionRun:
         def verdict(turn: Turn) -> Outcome:
-            return replace(judge(question, source, turn.output, self.rule), seconds=turn.seconds)
+            return replace(judge(question, source, turn.output, MATCH_BY[self.rule]), seconds=turn.seconds)
 
         def feedback(turn: Turn) -> Feedback:
             clarification = turn.output["clarification"]
@@ -169,7 +170,7 @@ class Experiment:
             """Return the call of the selected candidate; the first one if a repair changed its text."""
             for call in calls:
                 written = WrittenText(call["output"])
-                read = read_candidate(written, source, question=question.prompt)
+                read = read_candidate(written, source, question=question.question)
                 if read.sql == statement:
                     return call
             return calls[0]
@@ -247,7 +248,7 @@ def run_with(
     )
 
     def converse_from(services: Services, question: Question, url: str) -> Session:
-        return GraphSession(services, question.prompt, url, plan.recorded.get(question.id))
+        return GraphSession(services, question.question, url, plan.recorded.get(question.id))
 
     folder = ExperimentFolder(plan.out, settings)
     experiment = Experiment(services, method, oracle, plan.rounds, plan.rule, plan.parallel, converse_from)
@@ -260,9 +261,11 @@ def services_for(settings: Settings, embedded: EmbeddedOptions | None = None) ->
     Raises:
         ConfigurationError, DriverMissing, Unavailable: The model is unavailable.
     """
-    experiment_settings = evaluation_settings(settings).model_copy(update={"max_clarifications": MAX_ROUNDS})
-    services = Services(experiment_settings, embedded=embedded, recorder=Recorder(EventCapture()), logprobs=True)
-    show_examples_of_others(services)
+    update = {"max_clarifications": MAX_ROUNDS, "shots": 0}
+    run_settings = evaluation_settings(settings).model_copy(update=update)
+    services = Services(run_settings, embedded=embedded, recorder=Recorder(EventCapture()))
+    if embedded is None:
+        services.models.of("generate").logprobs = Logprobs(True)
     # Fail once at the start if the model is unavailable, not for each question.
     _ = services.roles
     return services

@@ -1,18 +1,26 @@
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import URL
 
 from datasphinx.agent.evals.datasets import Question
 from datasphinx.agent.sources.source import Source
-from tests.databases import open_url
+from tests.databases import open_url, url
+
+SHOP = """
+CREATE TABLE product (id INTEGER PRIMARY KEY, name TEXT, price REAL, stock TEXT);
+INSERT INTO product VALUES (1, 'tea', 2.5, '7'), (2, 'coffee', 4.0, '9'), (3, 'cocoa', 3.0, NULL);
+"""
 
 
 @pytest.fixture
-def shop(databases: Path) -> Iterator[Source]:
-    """The database of products, opened."""
-    source = open_url(URL.create("sqlite", database=str(databases / "shop.sqlite")).render_as_string())
+def shop(tmp_path: Path) -> Iterator[Source]:
+    """A database of products, opened."""
+    with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as connection:
+        connection.executescript(SHOP)
+    source = open_url(url(tmp_path / "shop.sqlite"))
     yield source
     source.close()
 

@@ -9,11 +9,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from benchmarks.experiments.log import QuestionLog, log_from_json
+from benchmarks.experiments.options import MatchRule
 from datasphinx.agent.core.canonical import value_hash
 from datasphinx.agent.errors import DatasetInvalid
 from datasphinx.agent.evals.datasets import Question, read_lines
-from datasphinx.agent.evals.experiments.log import QuestionLog, log_from_json
-from datasphinx.agent.evals.options import MatchRule
 from datasphinx.agent.services import Services
 
 _RECORDED_SETTINGS = (
@@ -52,7 +52,7 @@ def settings_of(
     The degree of parallelism and the location of the database files are not included.
     """
     settings, embedded = services.settings, services.models.embedded
-    identities = [[question.id, question.db_id, question.prompt, question.sql] for question in questions]
+    identities = [[question.id, question.db_id, question.question, question.sql] for question in questions]
     return {
         "method": method,
         "rounds": rounds,
@@ -60,7 +60,6 @@ def settings_of(
         "match": rule.value,
         "model": services.models.of("generate").name,
         **({"models": {role: own.model for role, own in settings.llm_models.items()}} if settings.llm_models else {}),
-        "shots": 0 if embedded else settings.shots,
         "embedded": asdict(embedded) if embedded else None,
         **{name: getattr(settings, name) for name in _RECORDED_SETTINGS},
         "n": len(questions),

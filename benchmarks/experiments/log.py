@@ -6,8 +6,8 @@ from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from benchmarks.experiments.options import FAILED, Failed
 from datasphinx.agent.clarify.feedback import describe_option
-from datasphinx.agent.evals.options import FAILED, Failed
 from datasphinx.agent.evals.report import Outcome, Overlap
 from datasphinx.agent.llm.parse import read_answer
 from datasphinx.agent.llm.schemas import AmbiguityReview, GeneratedSQL, ReadingOption, SQLValidation

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from benchmarks.experiments.log import EventCapture, QuestionLog
+from benchmarks.experiments.options import Method, OracleName
+from benchmarks.experiments.rounds import METHODS
+from benchmarks.experiments.run import Plan, run_with
 from datasphinx.agent.evals.datasets import Dataset, Question
-from datasphinx.agent.evals.experiments.log import EventCapture, QuestionLog
-from datasphinx.agent.evals.experiments.rounds import METHODS
-from datasphinx.agent.evals.experiments.run import Plan, run_with
-from datasphinx.agent.evals.options import Method, OracleName
 from datasphinx.agent.llm.scripted import Scripted, ScriptedModel
 from datasphinx.agent.record.recorder import Recorder
 from datasphinx.agent.services import Services
@@ -22,7 +22,7 @@ from tests.heavy import heavy
 
 pytestmark = pytest.mark.integration
 
-FOLDER = Path(__file__).resolve().parents[3] / "fixtures" / "experiments"
+FOLDER = Path(__file__).parent / "fixtures"
 FILES = sorted(FOLDER.glob("*.json"))
 VALID = {"is_valid": True, "reason": "", "issues": [], "corrected_sql": None}
 LOGS = ("sql_log", "cq_log", "feedback_log")
