@@ -50,6 +50,7 @@ def test_foreign_modules_of_any_name_do_not_matter(tmp_path: Path) -> None:
     assert (command.stdout.strip(), command.returncode) == (datasphinx.__version__, 0), command.stderr
 
 
+@pytest.mark.heavy
 def test_former_names_work_in_a_checkout_with_a_warning() -> None:
     code = (
         "from agent.graph import graph; import agent.accessor, agent.errors, datasphinx.agent.errors; "

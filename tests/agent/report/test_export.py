@@ -37,6 +37,7 @@ def test_each_figure_of_the_document_leads_to_its_row_and_statement(written: Rep
     assert not re.search(r"<script|https?://|src=\"(?!data:)|url\(", html)
 
 
+@pytest.mark.heavy
 def test_texts_of_a_database_are_no_markup(report: Make) -> None:
     statements = {**STATEMENTS, TOTAL: "SELECT '<script>x</script>' AS orders"}
     output = report(statements=statements).ask()
@@ -55,11 +56,13 @@ def test_markdown_and_json_have_the_rows_the_statements_and_the_cost(written: Re
         written.save(tmp_path / "report.doc")
 
 
+@pytest.mark.heavy
 @pytest.mark.skipif(not shutil.which("chromium"), reason="no browser")
 def test_a_browser_prints_a_pdf(written: ReportResponse, tmp_path: Path) -> None:
     assert written.save(tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
 
 
+@pytest.mark.heavy
 def test_without_a_browser_a_pdf_is_an_error_that_says_what_to_do(
     written: ReportResponse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
