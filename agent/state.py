@@ -194,6 +194,8 @@ class Output(TypedDict, total=False):
     """The verified query that answered the question; None if a model wrote the statement."""
     follow_ups: list[str]
     """Questions that the model proposes to ask next; empty for the analyst."""
+    title: str
+    """The title that the model gives a conversation with its first question; empty for other questions."""
     error: ErrorInfo | None
     """The error, if there is no answer."""
     audit: Annotated[Audit, merge_audit]
@@ -265,6 +267,8 @@ class State(Input, RunState, total=False):
     """Number of attempts to generate a statement."""
     attempts: list[Attempt]
     """The statements for the question, oldest first; the last one is `sql_request`, unless a person edited that."""
+    title: str
+    """The title that the model gives the conversation."""
     not_answered: list[str]
     """The parts of the question that the statement leaves out, in the words of its writer."""
     assumptions: list[str]

@@ -77,6 +77,9 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
         **attempt.changes,
     }
     state = cast(State, {**state, "language": update.get("language") or state.get("language", "")})
+    if problems := unsupported(update.get("title", ""), said_of(state)):
+        note(f"the title was not used: {'; '.join(problems)}")
+        update["title"] = ""
     no_statement = _without_statement(attempt, state, source, services)
     if no_statement:
         return {**update, **no_statement}

@@ -30,6 +30,12 @@ def status_of(state: Mapping[str, Any]) -> Status:
     return "unsure" if status == "ok" and state.get("status") == "unsure" else status
 
 
+def title_of(reply: Reply) -> str:
+    """Return the title that the model gives the conversation or the report of `reply`; empty if it gives none."""
+    report = reply.get("report")
+    return report["title"] if report else reply.get("title", "")
+
+
 def reply_of(state: Mapping[str, Any], thread_id: str | None, checkpoint_id: str | None = None) -> Reply:
     """Return the reply for the final state of a run.
 

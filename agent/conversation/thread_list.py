@@ -35,22 +35,25 @@ class ThreadList:
         """List threads of the store `threads` that `user` has used; users of one owner have separate lists."""
         self._threads, self._user = threads, user
 
-    def add(self, thread_id: str, graph: str, question: str | None) -> None:
-        """Add the thread, or move it to the front; the first question is its title, all questions are searched."""
+    def add(self, thread_id: str, graph: str, question: str | None, title: str = "") -> None:
+        """Add the thread, or move it to the front; all questions are searched.
+
+        Without a `title`, the first question is the title; a thread that has one keeps it.
+        """
         text = _storable(question or "").strip()
         rows = self._threads.rows(
             f"SELECT questions, title FROM conversations WHERE {_OWN}", (self._threads.owner, self._user, thread_id)
         )
         if rows:
             questions = f"{rows[0][0]}\n{text}".strip()[:_MAX_TEXT_CHARS]
-            changed = (graph, rows[0][1] or _title(text), questions, time.time())
+            changed = (graph, rows[0][1] or _title(title or text), questions, time.time())
             self._change(thread_id, "graph = ?, title = ?, questions = ?, updated = ?", *changed)
             return
-        values = (self._threads.owner, self._user, thread_id, graph, _title(text), text[:_MAX_TEXT_CHARS], time.time())
+        told = (_title(title or text), text[:_MAX_TEXT_CHARS], time.time())
         self._threads.rows(
             "INSERT INTO conversations (owner, user_id, thread_id, graph, title, questions, updated)"
             " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-            values,
+            (self._threads.owner, self._user, thread_id, graph, *told),
         )
 
     def find(self, text: str, limit: int) -> list[ListedThread]:

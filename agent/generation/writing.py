@@ -120,6 +120,7 @@ class StandardSqlWriter:
         conversation = [prompts.load("conversation")[1].template] if state.get("follows") else []
         may_name = not approach and not state.get("attempts") and names_metric(named_in(state), source)
         metrics = [prompts.load("metrics")[1].template] if may_name else []
+        is_first = not (approach or state.get("turns") or state.get("clarifications") or state.get("attempts"))
         messages = question_messages(
             "generate_sql",
             state,
@@ -133,10 +134,12 @@ class StandardSqlWriter:
             without = frozenset[str]() if may_offer else GeneratedSQL.alternative_fields
             without |= frozenset[str]() if state.get("follows") else GeneratedSQL.follow_up_fields
             without |= frozenset[str]() if may_name else GeneratedSQL.metric_fields
+            without |= frozenset[str]() if is_first and self.model.words_answers else GeneratedSQL.first_fields
             answer = self.model.ask(GeneratedSQL, messages, without=without)
         except ModelAnswerUnreadable as error:
             return WrittenSql(problem=error.as_message(), changes=changes)
         changes |= {"language": answer.language} if answer.language else {}
+        changes |= {"title": answer.title} if is_first else {}
         if answer.off_topic:
             shows_all = len(state["relevant_tables"]) >= len(source.shown_catalog.tables)
             saw_all = shows_all or bool(table_list(state, source))

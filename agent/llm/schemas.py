@@ -261,6 +261,8 @@ class GeneratedSQL(WithForm):
     """Fields for a question of a conversation that is not the first one."""
     metric_fields: ClassVar[frozenset[str]] = frozenset({"metric"})
     """Fields for a question that names a declared metric."""
+    first_fields: ClassVar[frozenset[str]] = frozenset({"title"})
+    """Fields for the first question of a conversation."""
 
     plan: str = Field("", description="tables, joins, filters, groups and output columns needed; one or two sentences")
     metric: Annotated[MetricQuery | None, BeforeValidator(_metric_query_or_none)] = Field(
@@ -290,6 +292,7 @@ class GeneratedSQL(WithForm):
     reply: Annotated[str, BeforeValidator(_text)] = Field(
         "", description="instead of a statement: a courtesy, a definition, what the data cannot say; no figures"
     )
+    title: Annotated[str, BeforeValidator(_text)] = Field("", description="of the conversation, up to five words")
 
     @field_validator("plan", mode="before")
     @classmethod

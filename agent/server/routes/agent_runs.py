@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 
 from datasphinx.agent.clarify.human_interrupt import inputs_of_answer, is_ignored
 from datasphinx.agent.conversation.conversations import BEGINNING
-from datasphinx.agent.conversation.reply import Reply
+from datasphinx.agent.conversation.reply import Reply, title_of
 from datasphinx.agent.core.failure import client_failure, error_info
 from datasphinx.agent.errors import Conflict, DatasphinxError, InputInvalid
 from datasphinx.agent.messages import Message
@@ -216,7 +216,7 @@ def _ended(graph: str, reply: Reply, inputs: Mapping[str, Any]) -> list[Event]:
         return [("error", {"error": error["code"], "message": error["message"]})]
     said = inputs.get("question") or next((message["content"] for message in inputs.get("messages", ())), None)
     if listed := current_list():
-        listed.add(thread_id, graph, said)
+        listed.add(thread_id, graph, said, title_of(reply))
     thread = AgentThread(thread_id)
     state = thread.body(thread.state(run_id))
     answer = {"type": "ai", "id": message_id(state["values"], run_id), "content": reply["answer"]}

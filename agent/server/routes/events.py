@@ -15,7 +15,7 @@ from starlette.types import Scope
 
 from datasphinx.agent.answers.progress import step_line
 from datasphinx.agent.conversation.conversations import Event
-from datasphinx.agent.conversation.reply import Reply
+from datasphinx.agent.conversation.reply import Reply, title_of
 from datasphinx.agent.errors import DatasphinxError, InternalError
 from datasphinx.agent.server.background import time_limit
 from datasphinx.agent.server.errors import problem
@@ -110,7 +110,7 @@ async def _listed(events: AsyncGenerator[Event], graph: str, question: str | Non
             if kind == "output" and conversations:
                 reply = cast(Reply, content)
                 if thread_id := reply.get("run_id") and reply.get("thread_id"):
-                    await run_in_threadpool(conversations.add, thread_id, graph, question)
+                    await run_in_threadpool(conversations.add, thread_id, graph, question, title_of(reply))
             yield cast(Event, (kind, content))
 
 

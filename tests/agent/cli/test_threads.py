@@ -60,6 +60,15 @@ def test_a_question_back_says_how_to_go_on(model: FakeOpenAI, run: Run) -> None:
     assert "SUM(total_amount)" in out
 
 
+def test_only_the_first_question_of_a_conversation_asks_for_a_title(model: FakeOpenAI, run: Run) -> None:
+    model.answers = [{"sql": "SELEC", "title": "Number of orders"}, COUNT, COUNT]
+    first = json.loads(run("ask", "How many orders are there?", "--json")[1])
+    run("ask", "And today?", "--thread", first["thread_id"])
+    asked = [str(request["response_format"]) for request in model.requests if "response_format" in request]
+    assert ["up to five words" in each for each in asked] == [True, False, False]
+    assert first["title"] == "Number of orders"
+
+
 def test_json_has_the_thread_and_the_status(model: FakeOpenAI, run: Run) -> None:
     model.answers = [ASKS]
     code, out, err = run("ask", BEST, "--json")

@@ -248,6 +248,7 @@ def test_the_request_is_the_contract(server: FakeOpenAI, connect: Connect) -> No
                         "description": "instead of a statement: a courtesy, a definition, what the data cannot say; "
                         "no figures",
                     },
+                    "title": {"type": "string", "description": "of the conversation, up to five words"},
                     "answer": {
                         **TEXTS,
                         "description": "one or two sentences with references; the second only adds",
@@ -287,6 +288,7 @@ def test_the_request_is_the_contract(server: FakeOpenAI, connect: Connect) -> No
                     "question",
                     "ambiguity_type",
                     "reply",
+                    "title",
                     *FORM,
                 ],
                 "additionalProperties": False,

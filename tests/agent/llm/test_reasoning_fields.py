@@ -15,7 +15,7 @@ QUESTION = [HumanMessage("How many?")]
 SQL = {"sql": "SELECT 1", "assumptions": [], "off_topic": False}
 PLAIN_FIELDS = [
     "plan", "metric", "sql", "language", "standalone", "assumptions", "not_answered", "output_type", "off_topic",
-    "reason", "reply",
+    "reason", "reply", "title",
 ]  # fmt: skip
 FORM = ["answer", "empty_answer", "formats", "chart", "follow_ups"]
 VALID = {"is_valid": True, "reason": "", "corrected_sql": None}
@@ -64,7 +64,7 @@ def test_a_model_that_returns_reasoning_is_not_asked_for_it(
     assert model.ask(SQLValidation, QUESTION).is_valid
     without_reasoning = [
         "metric", "sql", "language", "standalone", "assumptions", "not_answered", "output_type", "off_topic", "reason",
-        "alternatives", "question", "ambiguity_type", "reply", *FORM,
+        "alternatives", "question", "ambiguity_type", "reply", "title", *FORM,
     ]  # fmt: skip
     assert [fields(request) for request in server.requests] == [
         ["plan", *without_reasoning],

@@ -41,7 +41,7 @@ def test_each_part_is_an_event_before_the_report(served: Served) -> None:
     assert [data["node"] for kind, data in events if kind == "step"] == ["plan", "answer_parts", "review", "write"]
     assert "3 questions" in next(data["line"] for kind, data in events if kind == "step")
     assert (last, output["status"], output["report"]["title"]) == ("output", "ok", "Orders")
-    (listed,) = [each for each in served.http.get("/threads").json()["threads"] if each["title"] == REQUEST]
+    (listed,) = [each for each in served.http.get("/threads").json()["threads"] if each["title"] == "Orders"]
     assert (listed["thread_id"], listed["graph"]) == (output["thread_id"], "report")
     run = f"/threads/{output['thread_id']}/runs/{output['run_id']}"
     page = served.http.get(f"{run}/report.html")

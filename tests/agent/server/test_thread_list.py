@@ -12,7 +12,7 @@ from datasphinx.agent.conversation.threads import open_threads
 from datasphinx.agent.server.keys import hash_of, new_key
 from tests.agent.record.stores import fresh_url
 from tests.agent.server.issuers import AUDIENCE, issuing
-from tests.agent.server.serving import ASKED, Served, serving
+from tests.agent.server.serving import ASKED, COUNT, Served, serving
 from tests.support.servers import STORES
 
 ACME, BETA = new_key(), new_key()
@@ -87,6 +87,24 @@ def test_questions_and_titles_may_have_any_characters(cache_dir: Path, store: di
         title = json.dumps({"title": "a\x00b%s?"})
         renamed = server.http.patch(f"/threads/{thread}", content=title, headers=headers)
         assert renamed.status_code == 200 and renamed.json()["title"].endswith("%s?")
+
+
+@ON_EVERY_STORE
+def test_the_model_gives_a_conversation_its_title_and_a_user_another_one(
+    cache_dir: Path, store: dict[str, Any]
+) -> None:
+    said = [{**COUNT, "title": title} for title in ("Number of orders", "Other orders", "The 10,000 orders", " ")]
+    with serving(cache_dir, {"GeneratedSQL": said}, **store) as server:
+        thread = ask(server.http, "How many orders were placed?")
+        assert titles(server.http) == ["Number of orders"]
+        assert titles(server.http, search="were placed") == ["Number of orders"]
+        server.http.patch(f"/threads/{thread}", json={"title": "Mine"})
+        ask(server.http, "And in all?", thread_id=thread)
+        assert titles(server.http) == ["Mine"]
+        # A figure that nobody gave, and no title: the question.
+        for question in ("How many are there?", "How many are there in all?"):
+            ask(server.http, question)
+        assert titles(server.http)[:2] == ["How many are there in all?", "How many are there?"]
 
 
 def test_questions_of_programs_are_not_listed(served: Served) -> None:
