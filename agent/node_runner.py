@@ -24,7 +24,7 @@ from datasphinx.agent.record.step import Audit, Step, current_step, merge_audit,
 from datasphinx.agent.record.telemetry import check_installed, current_run
 from datasphinx.agent.record.telemetry import node as trace_node
 from datasphinx.agent.record.waiting import report_start
-from datasphinx.agent.routes import Router, unless_failed
+from datasphinx.agent.routes import Router, statements_left, unless_failed
 from datasphinx.agent.run_events import LOGGED_ANSWER, chart_bodies, output_body, run_body, step_body
 from datasphinx.agent.services import Services
 from datasphinx.agent.state import Context, State, new_run
@@ -209,7 +209,9 @@ def run_as_node(node: Node, shared: Services, flow: Flow = SQL_AGENT) -> GraphNo
             step.results = partial(services.results.of, trace_id)
             return node(state, services)
 
-        report_start(node.__name__, 1 + sum(each["node"] == node.__name__ for each in state["audit"]["steps"]))
+        attempt = 1 + sum(each["node"] == node.__name__ for each in state["audit"]["steps"])
+        left = statements_left(state["attempts"], services.settings) if node.__name__ == "generate_sql" else None
+        report_start(node.__name__, attempt, None if left is None else attempt + left)
         token = current_step.set(step)
         try:
             update = _or_failure(recorded, node, flow, state, services)

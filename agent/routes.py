@@ -41,6 +41,16 @@ def may_generate_again(attempts: Sequence[Attempt], settings: Settings) -> bool:
     return sum(attempt["outcome"] in ERRORS for attempt in attempts) < settings.max_sql_generations
 
 
+def statements_left(attempts: Sequence[Attempt], settings: Settings) -> int | None:
+    """Return how many statements may follow the next one if it ends as the last of `attempts`; None if that is none."""
+    outcomes = [attempt["outcome"] for attempt in attempts]
+    if outcomes and outcomes[-1] == "refused":
+        return _MAX_REFUSALS - 1 - outcomes.count("refused")
+    if outcomes and outcomes[-1] in ERRORS:
+        return settings.max_sql_generations - sum(outcome in ERRORS for outcome in outcomes)
+    return None
+
+
 def may_validate_again(state: State, settings: Settings) -> bool:
     """Return whether the model may validate another statement."""
     return state.get("sql_validation_count", 0) <= settings.sql_validation_max_retries

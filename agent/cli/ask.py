@@ -154,7 +154,7 @@ class Talk:
                 elif self._steps and kind == "waiting":
                     self._steps.show_waiting(cast("WaitEvent", content)["for"])
                 elif self._steps and kind == "started":
-                    self._steps.show_start(cast("StartEvent", content)["node"])
+                    self._steps.show_start(cast("StartEvent", content))
                 elif self._steps:
                     self._steps.show(cast(dict[str, Any], content))
         raise AssertionError("a run ends in an output")

@@ -22,7 +22,7 @@ from datasphinx.agent.cli.text import printable
 from datasphinx.agent.conversation.reply import Reply
 from datasphinx.agent.formatting.formats import format_rows, formats_of
 from datasphinx.agent.messages import Language, language_in
-from datasphinx.agent.record.waiting import Wait
+from datasphinx.agent.record.waiting import StartEvent, Wait
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.state import Output
 from datasphinx.agent.types import AnswerTable
@@ -110,10 +110,12 @@ class StepView:
         if self._status is None:
             show_steps(updates, self._console)
 
-    def show_start(self, node: str) -> None:
+    def show_start(self, start: StartEvent) -> None:
         """Show the node that begins, where one line is shown."""
         if self._status:
-            self._status.update(Text(one_line(node.replace("_", " ")), style="dim"))
+            last = f" of {start['limit']}" if "limit" in start else ""
+            again = f", attempt {start['attempt']}{last}" if start["attempt"] > 1 else ""
+            self._status.update(Text(one_line(start["node"].replace("_", " ")) + again, style="dim"))
 
     def show_waiting(self, wait: Wait) -> None:
         """Show what the run waits for, except the reading of a schema, which has a bar of its own."""

@@ -17,11 +17,14 @@ class StartEvent(TypedDict):
 
     node: str
     attempt: int
+    limit: NotRequired[int]
+    """The last attempt that the limits of the settings allow, where they limit this one."""
 
 
-def report_start(node: str, attempt: int) -> None:
+def report_start(node: str, attempt: int, limit: int | None) -> None:
     """Add the start of `node` to the stream "custom" of the running graph."""
-    _write({"event": "started", "data": StartEvent(node=node, attempt=attempt)})
+    start = StartEvent(node=node, attempt=attempt)
+    _write({"event": "started", "data": start if limit is None else StartEvent(**start, limit=limit)})
 
 
 def report_waiting(wait: Wait, **progress: int) -> None:

@@ -29,8 +29,9 @@ export function progressView(steps, stop) {
   const element = make("div", { class: "progress" }, state, steps);
   return {
     element,
-    start({ node, attempt }) {
-      this.wait(() => (attempt > 1 ? text("step_again", { step: text(node), attempt }) : text(node)));
+    start({ node, attempt, limit }) {
+      const key = limit ? "step_again_of" : "step_again";
+      this.wait(() => (attempt > 1 ? text(key, { step: text(node), attempt, limit }) : text(node)));
     },
     wait(what, counts) {
       bar.remove();

@@ -34,6 +34,22 @@ def test_each_step_and_then_the_output(served: Served) -> None:
     assert output.keys() == served.invoke(**ASKED).keys()
 
 
+@pytest.mark.parametrize(
+    ("statements", "attempts"),
+    [
+        ([f"SELECT missing_{n} FROM orders" for n in range(5)], [(1, None), (2, 4), (3, 4), (4, 4)]),
+        ([f"DELETE FROM orders WHERE order_id = {n}" for n in range(5)], [(1, None), (2, 3), (3, 3)]),
+    ],
+)
+def test_an_attempt_says_how_many_there_may_be(
+    cache_dir: Path, statements: list[str], attempts: list[tuple[int, int | None]]
+) -> None:
+    with serving(cache_dir, {"GeneratedSQL": [{"sql": sql} for sql in statements]}) as server:
+        events = stream(server, **ASKED)
+    started = [data for kind, data in events if kind == "started" and data["node"] == "generate_sql"]
+    assert [(each["attempt"], each.get("limit")) for each in started] == attempts
+
+
 def test_no_step_has_rows(served: Served) -> None:
     *steps, (_, output) = stream(served, **ASKED)
     assert output["tables"] and not [step for _, step in steps if "result" in str(step)]
