@@ -31,7 +31,7 @@ from datasphinx.agent.generation.definitions import (
 )
 from datasphinx.agent.generation.doubts import doubts_of
 from datasphinx.agent.generation.effort import effort_of, ends_of_dates
-from datasphinx.agent.generation.execution import is_blank
+from datasphinx.agent.generation.execution import finds_nothing
 from datasphinx.agent.generation.follow_ups import REMEMBERED_TURNS, AskedForm, bounded
 from datasphinx.agent.generation.verified import verification_text
 from datasphinx.agent.messages import CONVENTIONS, Language, Message, language_in, render
@@ -200,7 +200,7 @@ def _reservations(state: State, source: Source, sql: str, language: Language) ->
 
 def _ends_of_data(result: Result, sql: str, source: Source, language: Language) -> str:
     """Return where the data end, if `sql` found nothing and compares with a date after that; "" otherwise."""
-    ends = ends_of_dates(sql, source).items() if is_blank(result) else ()
+    ends = ends_of_dates(sql, source).items() if finds_nothing(result) else ()
     labels = ((axis_title(name.rpartition(".")[2], language), format_single(last, language)) for name, last in ends)
     return CONVENTIONS[language].space.join(
         render("last_date", language, column=column, last=last) for column, last in labels
@@ -210,7 +210,7 @@ def _ends_of_data(result: Result, sql: str, source: Source, language: Language) 
 def _doubts(state: State, source: Source, sql: str) -> list[Message]:
     """Return the texts in conditions that no row has, if the result is blank, and why the validation objected."""
     result, objection = state.get("result"), objection_to(state["attempts"])
-    warnings = source.warnings_about(sql) if result and is_blank(result) else ()
+    warnings = source.warnings_about(sql) if result and finds_nothing(result) else ()
     doubts = [one for one in warnings if isinstance(one, Message) and names_missing_value(one)]
     return [*doubts, Message("rejected_by_validation", reason=objection.rstrip(".。"))] if objection else doubts
 

@@ -8,7 +8,7 @@ from datasphinx.agent.core.failure import failure_of
 from datasphinx.agent.errors import Unanswered
 from datasphinx.agent.generation.attempts import candidates_of, current, has_outcome, reworded, with_facts
 from datasphinx.agent.generation.effort import effort_of, ends_of_dates, summary_of, validation_of
-from datasphinx.agent.generation.execution import Execution, execute_with_repair, is_blank, updated_selection
+from datasphinx.agent.generation.execution import Execution, execute_with_repair, finds_nothing, updated_selection
 from datasphinx.agent.record.step import note
 from datasphinx.agent.routes import may_generate_again
 from datasphinx.agent.services import Services
@@ -97,7 +97,7 @@ def _report(verified: VerifiedAnswer, problem: str, execution: Execution, state:
 def _doubts(execution: Execution, state: State, services: Services) -> list[str]:
     """Return the empty result of a statement as a reason to validate it, unless it was validated or compared."""
     result, was_checked = execution.result, state.get("sql_validation_count") or candidates_of(state["attempts"])
-    if state.get("verified") or result is None or not is_blank(result) or was_checked:
+    if state.get("verified") or result is None or not finds_nothing(result) or was_checked:
         return []
     if not services.roles.checks_sql or validation_of(state, services.settings) != "if doubtful":
         return []

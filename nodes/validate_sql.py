@@ -10,7 +10,7 @@ from datasphinx.agent.generation.attempts import attempts_with, candidates_of, c
 from datasphinx.agent.generation.definitions import asked_in, departures
 from datasphinx.agent.generation.doubts import doubts_of
 from datasphinx.agent.generation.effort import group_by_result, summary_of, validation_of
-from datasphinx.agent.generation.execution import is_blank
+from datasphinx.agent.generation.execution import finds_nothing
 from datasphinx.agent.generation.prompt import question_messages
 from datasphinx.agent.llm.schemas import SQLValidation
 from datasphinx.agent.record.step import note
@@ -197,10 +197,10 @@ def _keeps_rows(state: State, services: Services, source: Source, correction: st
         return True
     try:
         after = source.execute(correction)
-        before = source.execute(state["sql_request"]) if is_blank(after) else None
+        before = source.execute(state["sql_request"]) if finds_nothing(after) else None
     except StatementError:
         return True
-    if before is None or is_blank(before):
+    if before is None or finds_nothing(before):
         return True
     value = f"the value {after['rows'][0][0]}" if after["rows"] else "no rows"
     findings = (

@@ -8,7 +8,7 @@ from datasphinx.agent.generation.estimator import ConfidenceEstimator
 from datasphinx.agent.messages import CONVENTIONS, Language, Message, render
 from datasphinx.agent.record.step import note
 from datasphinx.agent.schema.catalog import Catalog
-from datasphinx.agent.sql.compare import gives_rows
+from datasphinx.agent.sql.compare import is_blank
 from datasphinx.agent.types import Confidence, Evidence, Result
 
 _HIGH = 0.7
@@ -22,7 +22,7 @@ _BELOW_THRESHOLD = 0.01
 
 def with_result(evidence: Evidence, rows: Sequence[Sequence[Any]]) -> Evidence:
     """Return `evidence` with that of the result `rows`."""
-    return Evidence({**evidence, "gives_rows": gives_rows(rows)})
+    return Evidence({**evidence, "gives_rows": not is_blank(rows)})
 
 
 def tell_confidence(

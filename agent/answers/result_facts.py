@@ -14,6 +14,7 @@ from datasphinx.agent.answers.typed_values import Said
 from datasphinx.agent.formatting.formats import CALENDAR, ColumnFormat, formats_of, number_of, rounded, spoken
 from datasphinx.agent.messages import Language
 from datasphinx.agent.schema.catalog import Catalog
+from datasphinx.agent.sql.compare import is_blank
 from datasphinx.agent.sql.guard import shared_trees
 from datasphinx.agent.sql.output_columns import additive_columns, output_columns
 from datasphinx.agent.sql.summary import constant, sort_key, unwrapped
@@ -131,11 +132,9 @@ class ResultFacts:
         return self.result["truncated"] or self.limit is not None or self.is_shifted or self.is_ranked
 
     @property
-    def is_empty(self) -> bool:
-        """Whether there is nothing in the rows: no rows, only NULL, or a count of 0."""
-        cells = [(column, cell) for column in self.columns for cell in column.cells]
-        is_counted = len(self.rows) == 1 and any(column.is_count for column in self.columns)
-        return all(cell is None or (is_counted and column.is_count and cell == 0) for column, cell in cells)
+    def is_blank(self) -> bool:
+        """Whether the rows are blank; no other 0 than a count means that there were none."""
+        return is_blank(self.rows, zeros=[at for at, column in enumerate(self.columns) if column.is_count])
 
     @property
     def names(self) -> set[str]:

@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 from datasphinx.agent.core.text import capitalised
 from datasphinx.agent.errors import DatasphinxError, SourceUnreachable, StatementCancelled
-from datasphinx.agent.generation.execution import is_blank
+from datasphinx.agent.generation.execution import finds_nothing
 from datasphinx.agent.knowledge.entries import MetricEntry
 from datasphinx.agent.knowledge.knowledge import Item
 from datasphinx.agent.knowledge.metric_query import metric_statement
@@ -75,7 +75,7 @@ def _with_rows(candidates: Iterator[_Candidate]) -> Iterator[StartingQuestion]:
         except (DatasphinxError, ValueError):
             continue
         rows = [row for row in result["rows"] if any(value is not None for value in row)]
-        if not is_blank(result) and (len(rows) > 1 or candidate.origin == "verified"):
+        if not finds_nothing(result) and (len(rows) > 1 or candidate.origin == "verified"):
             found += 1
             yield StartingQuestion(question=candidate.question, origin=candidate.origin)
 

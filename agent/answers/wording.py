@@ -20,7 +20,7 @@ def form_text(form: AnswerForm, facts: ResultFacts, said: Said, *, has_table: bo
     The second sentence only adds: it is left out if it may not be shown. `has_table` tells whether the rows follow as a
     table.
     """
-    if facts.is_empty:
+    if facts.is_blank:
         text = form.get("empty_answer") or ""
         return "" if _is_refused(unsupported(text, facts.with_literals(said), facts.names)) else text
     sentences: list[str] = []

@@ -9,7 +9,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from datasphinx.agent.sql.compare import comparison_key, gives_rows
+from datasphinx.agent.sql.compare import comparison_key, is_blank
 from datasphinx.agent.types import Result
 
 CandidateT = TypeVar("CandidateT")
@@ -37,7 +37,7 @@ def executed_candidate(
     rows = result["rows"]
     ordered = ordered and len(rows) > 1
     content = (ordered, result["truncated"], comparison_key(result, ordered=ordered))
-    return ExecutedCandidate(candidate, content, gives_rows(rows), violations, logprob)
+    return ExecutedCandidate(candidate, content, not is_blank(rows), violations, logprob)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from datasphinx.agent.errors import NamesUnknown, StatementError, StatementRefus
 from datasphinx.agent.record.step import note
 from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.compare import is_blank
 from datasphinx.agent.sql.repair import repair
 from datasphinx.agent.sql.validation import names_similar_value
 from datasphinx.agent.types import Result
@@ -33,14 +34,9 @@ class Execution:
         return isinstance(self.error, NamesUnknown) or getattr(self.error, "kind", "") == "unknown name"
 
 
-def is_blank(result: Result) -> bool:
-    """Return whether a result has no rows, or is a single 0 or NULL, as aggregates return for no rows.
-
-    >>> is_blank({"columns": ["n"], "rows": [[0]], "truncated": False})
-    True
-    """
-    rows = result["rows"]
-    return not rows or (len(rows) == 1 and len(rows[0]) == 1 and rows[0][0] in (0, None))
+def finds_nothing(result: Result) -> bool:
+    """Return whether a result may come from no rows: it is blank, any 0 included."""
+    return is_blank(result["rows"], zeros=range(len(result["columns"])))
 
 
 def execute_with_repair(
@@ -64,7 +60,7 @@ def execute_with_repair(
             note(f"repaired without the model: {repaired.description}")
             execution = remaining
     result = execution.result
-    warnings = execution.source.warnings_about(execution.sql) if result is not None and is_blank(result) else ()
+    warnings = execution.source.warnings_about(execution.sql) if result is not None and finds_nothing(result) else ()
     unstored_values = tuple(warning for warning in warnings if names_similar_value(warning))
     for warning in warnings:
         if result and not result["rows"]:

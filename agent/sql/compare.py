@@ -6,7 +6,7 @@ columns does not matter; nor do column names and types.
 """
 
 import json
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Container, Hashable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -21,13 +21,17 @@ from datasphinx.agent.sql.guard import parse, shared_trees
 _DECIMALS = 4
 
 
-def gives_rows(rows: Sequence[Sequence[Any]]) -> bool:
-    """Return whether a result has rows; a single row of NULL, such as the sum of no rows, does not count.
+def is_blank(rows: Sequence[Sequence[Any]], zeros: Container[int] = ()) -> bool:
+    """Return whether a result has no rows, or a single row as aggregates return for none.
 
-    >>> gives_rows([[0]]), gives_rows([[None]]), gives_rows([])
-    (True, False, False)
+    All its values are NULL or, in the columns `zeros`, 0.
+
+    >>> is_blank([]), is_blank([[None]]), is_blank([[0]]), is_blank([[0]], zeros=[0])
+    (True, True, False, True)
     """
-    return len(rows) > 1 or any(value is not None for row in rows for value in row)
+    return not rows or (
+        len(rows) == 1 and all(cell is None or (cell == 0 and at in zeros) for at, cell in enumerate(rows[0]))
+    )
 
 
 @lru_cache(maxsize=256)
