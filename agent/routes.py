@@ -6,14 +6,30 @@ A router returns the name of the next node. A node asks for a limit before it st
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from datasphinx.agent.generation.attempts import ERRORS, current, has_outcome
+from datasphinx.agent.generation.attempts import current, has_outcome
 from datasphinx.agent.settings import Settings
 from datasphinx.agent.state import AnalystState, State
-from datasphinx.agent.types import Attempt
+from datasphinx.agent.types import Attempt, Effort, Outcome
 
 Router = Callable[[Any], str]
 
 _MAX_REFUSALS = 3
+_ERRORS: tuple[Outcome, ...] = ("unknown name", "failed", "wrong form", "unstored values", "objected")
+"""Outcomes after which another statement is generated, besides a refusal by the guard."""
+
+
+def effort_of(state: State, settings: Settings) -> Effort:
+    """Return the effort of the question, by default that of `settings`."""
+    return state.get("effort") or settings.effort
+
+
+def validation_of(state: State, settings: Settings) -> Literal["never", "if doubtful", "always"]:
+    """Return when a statement is validated: as `enable_sql_validation` says, else if doubtful; never at low effort."""
+    requested = state.get("enable_sql_validation")
+    is_enabled = settings.enable_sql_validation if requested is None else requested
+    if is_enabled is None:
+        return "never" if effort_of(state, settings) == "low" else "if doubtful"
+    return "always" if is_enabled else "never"
 
 
 def may_retrieve_again(state: State, settings: Settings) -> bool:
@@ -23,37 +39,54 @@ def may_retrieve_again(state: State, settings: Settings) -> bool:
 
 def may_use_verified(state: State) -> bool:
     """Return whether a verified query may answer: none failed for the question, and the user has not corrected it."""
-    return not (
-        has_outcome(state.get("attempts") or (), "not used") or state.get("clarifications") or state.get("rejected_sql")
-    )
+    was_used = has_outcome(state.get("attempts") or (), "not used")
+    return not (was_used or state.get("clarifications") or state.get("rejected_sql"))
 
 
 def may_be_refused_again(attempts: Sequence[Attempt]) -> bool:
     """Return whether another statement may be generated after the guard refused the last one of `attempts`."""
-    return [attempt["outcome"] for attempt in attempts].count("refused") < _MAX_REFUSALS
+    return _refusals_left(attempts) > 0
 
 
 def may_generate_again(attempts: Sequence[Attempt], settings: Settings) -> bool:
-    """Return whether the current statement may end in an error or an objection, so that another one is generated.
-
-    `attempts` are those before its outcome is known.
-    """
-    return sum(attempt["outcome"] in ERRORS for attempt in attempts) < settings.max_sql_generations
+    """Return whether another statement is generated if the last of `attempts` ends in an error or an objection."""
+    return _generations_left(attempts, settings) > 0
 
 
 def statements_left(attempts: Sequence[Attempt], settings: Settings) -> int | None:
     """Return how many statements may follow the next one if it ends as the last of `attempts`; None if that is none."""
-    outcomes = [attempt["outcome"] for attempt in attempts]
-    if outcomes and outcomes[-1] == "refused":
-        return _MAX_REFUSALS - 1 - outcomes.count("refused")
-    if outcomes and outcomes[-1] in ERRORS:
-        return settings.max_sql_generations - sum(outcome in ERRORS for outcome in outcomes)
-    return None
+    if not attempts or attempts[-1]["outcome"] not in ("refused", *_ERRORS):
+        return None
+    is_refused = attempts[-1]["outcome"] == "refused"
+    return _refusals_left(attempts) - 1 if is_refused else _generations_left(attempts, settings)
 
 
-def may_validate_again(state: State, settings: Settings) -> bool:
+def _refusals_left(attempts: Sequence[Attempt]) -> int:
+    return _MAX_REFUSALS - sum(attempt["outcome"] == "refused" for attempt in attempts)
+
+
+def _generations_left(attempts: Sequence[Attempt], settings: Settings) -> int:
+    return settings.max_sql_generations - sum(attempt["outcome"] in _ERRORS for attempt in attempts)
+
+
+def may_reject_rows(outcome: Outcome, attempts: Sequence[Attempt], settings: Settings) -> bool:
+    """Return whether a statement that has run may end with `outcome`, so that another one is generated: once each."""
+    return may_generate_again(attempts, settings) and not has_outcome(attempts, outcome)
+
+
+def may_read_schema_again(attempts: Sequence[Attempt]) -> bool:
+    """Return whether an unknown name may be due to a changed schema: it is read again for the first one."""
+    return not has_outcome(attempts, "unknown name")
+
+
+def may_validate_again(attempts: Sequence[Attempt], settings: Settings) -> bool:
     """Return whether the model may validate another statement."""
-    return state.get("sql_validation_count", 0) <= settings.sql_validation_max_retries
+    return validation_count(attempts) <= settings.sql_validation_max_retries
+
+
+def validation_count(attempts: Sequence[Attempt]) -> int:
+    """Return how many statements the model was asked to validate."""
+    return sum(attempt.get("is_validated", False) for attempt in attempts)
 
 
 def may_ask_again(state: State | AnalystState, settings: Settings) -> bool:
@@ -159,7 +192,9 @@ def is_edited(state: State) -> bool:
 
 def _is_written(state: State) -> bool:
     """Return whether the statement is that of a description of the data, of a verified query or of a person."""
-    return bool(state.get("verified")) or current(state.get("attempts"))["origin"] in ("description", "user")
+    statement = current(state.get("attempts"))
+    is_used = statement["outcome"] != "not used"
+    return is_used and ("verified" in statement or statement["origin"] in ("description", "user"))
 
 
 def after_answer(state: State | AnalystState) -> Literal["await_clarification", "__end__"]:

@@ -289,8 +289,6 @@ class State(Input, RunState, total=False):
     """The result rows."""
     sql_error_info: str | None
     """The error of the statement, for the next attempt."""
-    verified: VerifiedAnswer | None
-    """The verified query that is the statement; None if a model wrote the statement."""
 
 
 class ToolCall(TypedDict):

@@ -198,6 +198,10 @@ class Attempt(TypedDict):
     """How its answer is worded and shown, if its writer said so."""
     evidence: NotRequired[Evidence]
     """Facts from which the confidence in it is estimated."""
+    is_validated: NotRequired[bool]
+    """Whether the model was asked to validate it."""
+    verified: NotRequired["VerifiedAnswer"]
+    """The verified query that it is."""
     doubts: NotRequired[list[str]]
     """Reasons to validate it, besides those found in the statement itself."""
 

@@ -19,7 +19,7 @@ from pydantic import SecretStr
 from sqlglot import exp
 
 from benchmarks import spider
-from datasphinx.agent.generation.doubts import Said, doubts_about
+from datasphinx.agent.generation.doubts import Mentions, doubts_about
 from datasphinx.agent.settings import SourceSettings
 from datasphinx.agent.sources.source import Source, open_source
 from datasphinx.agent.sql.guard import parse
@@ -69,7 +69,7 @@ def measure(questions: Sequence[Mapping[str, Any]], open_database: Callable[[str
     for line in questions:
         source = open_database(line["db_id"])
         selection = source.catalog.selection()
-        said = Said(line["question"], values=source.linked_values(line["question"], selection))
+        said = Mentions(line["question"], values=source.linked_values(line["question"], selection))
         found = doubts_about(line["sql"], said, source.catalog, TODAY)
         warnings = [one for one in source.warnings_about(line["sql"]) if getattr(one, "code", "") not in _EMPTY_ROWS]
         counts.update(right=1, doubtful=bool(found), warned=bool(warnings), validated=bool(found or warnings))

@@ -32,6 +32,7 @@ from benchmarks import spider
 from benchmarks.spider import Linked, catalog_of, one_database
 from datasphinx import prompts
 from datasphinx.agent.generation.prompt import question_messages
+from datasphinx.agent.generation.question import Question
 from datasphinx.agent.linking import LinkedTables
 from datasphinx.agent.llm.scripted import ScriptedModel
 from datasphinx.agent.retrieval.index import SchemaIndex
@@ -41,7 +42,6 @@ from datasphinx.agent.schema.describe import estimate_tokens
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import SourceSettings, load_settings
 from datasphinx.agent.sources.source import Source, open_source
-from datasphinx.agent.state import State
 from datasphinx.agent.types import Limits
 from tests.databases import make_database, url
 
@@ -203,13 +203,8 @@ class _Prompts:
 
 def _generation_prompt(question: str, source: Source, outcome: LinkedTables) -> str:
     columns = {key: list(source.catalog.tables[key].column_names) for key in outcome.keys}
-    state = State(
-        question=question,
-        relevant_tables=columns,
-        relevant_tables_with_rel_columns=columns,
-        table_list_tokens=outcome.list_tokens,
-    )
-    return _text(question_messages("generate_sql", state, source, date(2026, 1, 1), examples=""))
+    asked = Question(question, columns, columns, outcome.list_tokens)
+    return _text(question_messages("generate_sql", asked, source, date(2026, 1, 1), examples=""))
 
 
 def _text(messages: Sequence[BaseMessage]) -> str:

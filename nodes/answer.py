@@ -1,5 +1,6 @@
 """Node: turn rows, a failure, or a question to the user into the answer."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from datasphinx.agent.answers.answer import Answer
@@ -25,24 +26,35 @@ from datasphinx.agent.formatting.formats import format_single
 from datasphinx.agent.generation.attempts import current, objection_to, with_facts
 from datasphinx.agent.generation.definitions import (
     applied_definitions,
-    asked_in,
     defined_conditions,
     unused_definitions,
 )
 from datasphinx.agent.generation.doubts import doubts_of
-from datasphinx.agent.generation.effort import effort_of, ends_of_dates
+from datasphinx.agent.generation.ends_of_dates import ends_of_dates
 from datasphinx.agent.generation.execution import finds_nothing
 from datasphinx.agent.generation.follow_ups import REMEMBERED_TURNS, AskedForm, bounded
+from datasphinx.agent.generation.question import Question, question_of
 from datasphinx.agent.generation.verified import verification_text
 from datasphinx.agent.messages import CONVENTIONS, Language, Message, language_in, render
 from datasphinx.agent.record.step import assume, note
+from datasphinx.agent.routes import effort_of
 from datasphinx.agent.services import Services
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.summary import summarize_query
 from datasphinx.agent.sql.time_zones import depends_on_zone
 from datasphinx.agent.sql.validation import names_missing_value
 from datasphinx.agent.state import State
-from datasphinx.agent.types import AnswerForm, Confidence, Evidence, Exchange, QuerySummary, Result, Turn, masked
+from datasphinx.agent.types import (
+    AnswerForm,
+    Attempt,
+    Confidence,
+    Evidence,
+    Exchange,
+    QuerySummary,
+    Result,
+    Turn,
+    masked,
+)
 
 
 def answer(state: State, services: Services) -> dict[str, Any]:
@@ -57,10 +69,12 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     if state.get("failure") or state.get("clarification") or not result:
         return _output_without_rows(state)
     source, sql, language = services.source(state.get("source")), state["sql_request"], language_in(state)
-    attempt, said = current(state["attempts"]), _said(state, source, sql)
+    attempt, question = current(state["attempts"]), question_of(state)
+    said = _said(question, state["forms"], source, sql)
+    verified, assumptions = attempt.get("verified"), state.get("assumptions") or []
     is_checked = attempt.get("evidence", {}).get("is_confirmed", False)
     # A verified query is answered without a model, which need not even be configured.
-    roles = None if state.get("verified") else services.roles
+    roles = None if verified else services.roles
     asked = roles.follow_ups.asked_form([state["question"], *state["forms"]][-1]) if roles else AskedForm()
     form = AnswerForm({**attempt.get("form", {}), **asked.form})
     result = with_formats(result, sql, source.catalog, form.get("formats") or {}, [said.question, *said.texts])
@@ -68,11 +82,14 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     told = _composed(state, services, source, result, AskedForm(asked.output_type, form), summary, said, facts)
     told.add(explained_codes(sql, result, source.catalog, language))
     known = facts.with_literals(said)
-    assumed = [one for one in dict.fromkeys(state["assumptions"]) if not unsupported(one, known, facts.names)]
+    assumed = [one for one in dict.fromkeys(assumptions) if not unsupported(one, known, facts.names)]
     found, notes = source.findings_about(sql)
     # The model has seen them all before it confirmed the statement.
-    findings = [] if is_checked else [*found, *_doubts(state, source, sql)]
-    limits = [*_reservations(state, source, sql, language), *(one.in_language(language) for one in notes)]
+    doubts = [] if is_checked else [*found, *_open_doubts(result, sql, objection_to(state["attempts"]), source)]
+    limits = [
+        *_reservations(question, attempt, state.get("not_answered") or (), source),
+        *(one.in_language(language) for one in notes),
+    ]
     for assumption in [*assumed, *limits]:
         assume(assumption)
         told.add(render("assumed", language, assumptions=assumption))
@@ -80,22 +97,22 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     told.chosen = any(each["sql"] == sql and each["origin"] == "option" for each in state["attempts"])
     if told.chosen and state["clarifications"]:
         told.add(render("reading_chosen", language, reading=state["clarifications"][-1]["answer"]))
-    for finding in findings:
-        text = render("findings_remain", language, findings=finding.in_language(language))
+    for doubt in doubts:
+        text = render("findings_remain", language, findings=doubt.in_language(language))
         told.add(text)
         note(text)
     told.add(_ends_of_data(result, sql, source, language))
-    told.verified = state.get("verified")
-    told.add(verification_text(told.verified, language) if told.verified else "")
+    told.verified = verified
+    told.add(verification_text(verified, language) if verified else "")
     told.add(_about_sources(state))
     if roles is None:
         tell_confidence(told, None, 0.0)
     else:
-        confidence = _confidence(state, services, source, result, language)
-        tell_confidence(told, confidence, services.threshold(services.roles.confidence), has_findings=bool(findings))
-    told.checked = is_checked and not told.verified
-    told.definitions = applied_definitions(asked_in(state), source, sql)
-    defined = defined_conditions(asked_in(state), source, sql)
+        confidence = _confidence(question, attempt, assumptions, services, source, result)
+        tell_confidence(told, confidence, services.threshold(services.roles.confidence), has_findings=bool(doubts))
+    told.checked = is_checked and not verified
+    told.definitions = applied_definitions(question.asked, source, sql)
+    defined = defined_conditions(question.asked, source, sql)
     told.filters = short_words([each for each in summary["conditions"] if each not in defined], language)
     told.follow_ups = proposed_questions(form.get("follow_ups", ()), known, result)
     turn = Turn(
@@ -132,7 +149,7 @@ def _composed(
     effort = effort_of(state, services.settings)
     proposed = state.get("proposed_output_type") or asked.output_type
     has_table = (state.get("output_type") or proposed) != "string"
-    writer = services.roles.text_writer if not state.get("verified") and effort != "low" else None
+    writer = services.roles.text_writer if "verified" not in current(state["attempts"]) and effort != "low" else None
 
     def narrated() -> str | None:
         if writer is None:
@@ -161,38 +178,43 @@ def _composed(
 
 
 def _confidence(
-    state: State, services: Services, source: Source, result: Result, language: Language
+    question: Question,
+    statement: Attempt,
+    assumptions: Sequence[str],
+    services: Services,
+    source: Source,
+    result: Result,
 ) -> Confidence | None:
-    sql, roles = state["sql_request"], services.roles
+    sql, roles = statement["sql"], services.roles
     if roles.caveat:
         note(roles.caveat)
     return confidence_of(
         sql,
         result,
-        current(state["attempts"]).get("evidence", Evidence()),
+        statement.get("evidence", Evidence()),
         roles.confidence,
         services.threshold(roles.confidence),
-        language,
+        question.language,
         source.catalog,
-        lambda: doubts_of(state, source, sql, services.today_of(source)),
+        lambda: doubts_of(question, assumptions, source, sql, services.today_of(source)),
         lambda: source.warnings_about(sql),
     )
 
 
-def _said(state: State, source: Source, sql: str) -> Said:
+def _said(question: Question, forms: Sequence[str], source: Source, sql: str) -> Said:
     """Return the question, the answers and remarks of the user, and the knowledge that the statement uses."""
-    answers = [clarification["answer"] for clarification in state.get("clarifications") or ()]
-    definitions = [entry["definition"] for entry in applied_definitions(asked_in(state), source, sql)]
-    return Said(state["question"], [*answers, *(state.get("forms") or ()), *definitions, source.instructions])
+    definitions = [entry["definition"] for entry in applied_definitions(question.asked, source, sql)]
+    return Said(question.text, [*question.answers, *forms, *definitions, source.instructions])
 
 
-def _reservations(state: State, source: Source, sql: str, language: Language) -> list[str]:
+def _reservations(question: Question, statement: Attempt, not_answered: Sequence[str], source: Source) -> list[str]:
     """Return what limits the answer: definitions not followed, parts left out, the time zone."""
-    is_settled = state.get("verified") or current(state["attempts"]).get("evidence", {}).get("is_confirmed")
-    departed = [] if is_settled else unused_definitions(asked_in(state), source, sql)
+    sql, language = statement["sql"], question.language
+    is_settled = "verified" in statement or statement.get("evidence", {}).get("is_confirmed")
+    departed = [] if is_settled else unused_definitions(question.asked, source, sql)
     texts = [render("definition_departed", language, names=", ".join(departed))] if departed else []
-    if not_answered := "; ".join(state.get("not_answered") or ()):
-        texts.append(render("parts_not_answered", language, parts=not_answered))
+    if not_answered:
+        texts.append(render("parts_not_answered", language, parts="; ".join(not_answered)))
     if source.time_zone and depends_on_zone(sql, source.catalog):
         texts.append(render("times_in_zone", language, zone=source.time_zone))
     return texts
@@ -207,10 +229,9 @@ def _ends_of_data(result: Result, sql: str, source: Source, language: Language) 
     )
 
 
-def _doubts(state: State, source: Source, sql: str) -> list[Message]:
-    """Return the texts in conditions that no row has, if the result is blank, and why the validation objected."""
-    result, objection = state.get("result"), objection_to(state["attempts"])
-    warnings = source.warnings_about(sql) if result and finds_nothing(result) else ()
+def _open_doubts(result: Result, sql: str, objection: str, source: Source) -> list[Message]:
+    """Return the texts in conditions that no row has, if the result is blank, and the objection of the validation."""
+    warnings = source.warnings_about(sql) if finds_nothing(result) else ()
     doubts = [one for one in warnings if isinstance(one, Message) and names_missing_value(one)]
     return [*doubts, Message("rejected_by_validation", reason=objection.rstrip(".。"))] if objection else doubts
 

@@ -2,9 +2,10 @@
 
 from typing import Any, cast
 
-from datasphinx.agent.answers.texts_without_rows import said_of, supported_question
+from datasphinx.agent.answers.texts_without_rows import said_about, supported_question
 from datasphinx.agent.clarify.feedback import apply_user_input
 from datasphinx.agent.clarify.review import put_question, review, shared_word_question
+from datasphinx.agent.generation.question import question_of
 from datasphinx.agent.proposals import propose_rejected
 from datasphinx.agent.routes import may_ask_again
 from datasphinx.agent.services import Services
@@ -28,18 +29,19 @@ def ask_clarification(state: State, services: Services) -> dict[str, Any]:
     if user_input.get("rejected_sql") and feedback and (reason := feedback.get("comment", "").strip()):
         propose_rejected(state["turns"][-1], reason, state.get("source") or services.choices[0], services)
     state = cast(State, {**state, **user_input})
-    source = services.source(state.get("source"))
+    source, question = services.source(state.get("source")), question_of(state)
+    count = state.get("clarification_count", 0)
     update = {**user_input, "clarification": None}
     mode, roles = state.get("clarify") or services.settings.clarify, services.roles
     may_ask = may_ask_again(state, services.settings)
     if mode != "never" and may_ask and not user_input.get("sql_request"):
-        shared = shared_word_question(state, source)
+        shared = shared_word_question(question, source)
         if shared:
-            return {**update, **put_question(state, shared, ())}
+            return {**update, **put_question(count, shared, ())}
     is_reviewed = mode == "auto" and not roles.sql_writer.finds_alternatives and not user_input.get("sql_request")
     reviewer = roles.ambiguity_reviewer if mode == "always" or is_reviewed else None
     if not is_first or not may_ask or reviewer is None:
         return update
-    outcome = review(state, source, reviewer, services.today_of(source))
-    asked = supported_question(*outcome, said_of(state), source) if outcome else None
-    return {**update, **put_question(state, *asked)} if asked else update
+    outcome = review(question, source, reviewer, services.today_of(source))
+    asked = supported_question(*outcome, said_about(question), source) if outcome else None
+    return {**update, **put_question(count, *asked)} if asked else update

@@ -14,7 +14,6 @@ from datasphinx.agent.sql.guard.tables import system_names
 from datasphinx.agent.state import State
 
 _NOTHING_KNOWN: dict[str, Any] = {
-    "verified": None,
     "assumptions": [],
     "not_answered": [],
     "validation": None,

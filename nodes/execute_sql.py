@@ -6,11 +6,19 @@ from typing import Any
 from datasphinx.agent.answers.outputs import output_type_problem
 from datasphinx.agent.core.failure import failure_of
 from datasphinx.agent.errors import Unanswered
-from datasphinx.agent.generation.attempts import candidates_of, current, has_outcome, reworded, with_facts
-from datasphinx.agent.generation.effort import effort_of, ends_of_dates, summary_of, validation_of
+from datasphinx.agent.generation.attempts import candidates_of, current, reworded, with_facts
+from datasphinx.agent.generation.ends_of_dates import ends_of_dates
 from datasphinx.agent.generation.execution import Execution, execute_with_repair, finds_nothing, updated_selection
+from datasphinx.agent.generation.result_summary import summary_of
 from datasphinx.agent.record.step import note
-from datasphinx.agent.routes import may_generate_again
+from datasphinx.agent.routes import (
+    effort_of,
+    may_generate_again,
+    may_read_schema_again,
+    may_reject_rows,
+    validation_count,
+    validation_of,
+)
 from datasphinx.agent.services import Services
 from datasphinx.agent.state import State
 from datasphinx.agent.types import Outcome, VerifiedAnswer
@@ -26,22 +34,23 @@ def execute_sql(state: State, services: Services) -> dict[str, Any]:
     validate the statement, unless it was validated or compared with others. A verified query is executed as it is; if
     it cannot be used, the question goes on without it.
     """
-    name, attempts, verified = state.get("source"), state["attempts"], state.get("verified")
-    source = services.source(name)
+    name, attempts = state.get("source"), state["attempts"]
+    source, verified = services.source(name), current(attempts).get("verified")
     # A verified query needs no model, which need not even be configured.
     may_repair = not verified and current(attempts)["origin"] != "repair"
-    was_read_again = has_outcome(attempts, "unknown name")
     execution = execute_with_repair(
         state["sql_request"],
         source,
-        lambda: None if was_read_again else services.refresh(name),
+        lambda: services.refresh(name) if may_read_schema_again(attempts) else None,
         may_repair=may_repair,
         is_checked_only=bool(state.get("sql_only")),
     )
     outcome, problem = _problem_of(execution, state, services)
     if execution.sql != state["sql_request"]:
         attempts = reworded(attempts, execution.sql, "repair")
-    facts = {"outcome": outcome, "problem": problem} if outcome else {"doubts": _doubts(execution, state, services)}
+    facts = (
+        {"outcome": outcome, "problem": problem} if outcome else {"doubts": _blank_doubt(execution, state, services)}
+    )
     update: dict[str, Any] = {
         "sql_request": execution.sql,
         "attempts": with_facts(attempts, **facts),
@@ -54,33 +63,33 @@ def execute_sql(state: State, services: Services) -> dict[str, Any]:
         update |= {"relevant_tables": tables, "relevant_tables_with_rel_columns": tables}
     if verified and problem:
         _report(verified, problem, execution, state)
-        return {**update, "verified": None, "sql_request": "", "sql_error_info": None}
-    if execution.error and not may_generate_again(state["attempts"], services.settings):
+        return {**update, "sql_request": "", "sql_error_info": None}
+    if execution.error and not may_generate_again(attempts, services.settings):
         update["failure"] = failure_of(Unanswered("sql_not_generated", reason=problem or ""))
     return update
 
 
 def _problem_of(execution: Execution, state: State, services: Services) -> tuple[Outcome | None, str | None]:
     """Return why the statement is no answer, as an outcome and as the next attempt is told; None if it is one."""
-    attempts, is_verified = state["attempts"], bool(state.get("verified"))
+    attempts, settings = state["attempts"], services.settings
+    statement = current(attempts)
+    is_verified = "verified" in statement
     if execution.error:
         failed: Outcome = "unknown name" if execution.names_unknown else "failed"
         # Its writer said why there is no statement.
-        why = state.get("sql_error_info") if not state["sql_request"] else None
+        why = statement.get("problem") if not state["sql_request"] else None
         return "not used" if is_verified else failed, why or execution.error.as_message()
-    if execution.result is None or not (is_verified or may_generate_again(state["attempts"], services.settings)):
+    if execution.result is None:
         return None, None
     problem = output_type_problem(execution.result, state.get("output_type"))
-    if problem and is_verified:
-        return "not used", problem
-    if problem and not has_outcome(attempts, "wrong form"):
-        note(f"asked for another statement: {problem}")
-        return "wrong form", problem
-    unstored = "; ".join(execution.unstored_values)
-    if unstored and not is_verified and effort_of(state, services.settings) != "low":
-        if not has_outcome(attempts, "unstored values"):
-            note(f"asked for another statement: {unstored}")
-            return "unstored values", unstored
+    if is_verified:
+        return ("not used", problem) if problem else (None, None)
+    unstored = "; ".join(execution.unstored_values) if effort_of(state, settings) != "low" else ""
+    problems: dict[Outcome, str | None] = {"wrong form": problem, "unstored values": unstored}
+    for outcome, text in problems.items():
+        if text and may_reject_rows(outcome, attempts, settings):
+            note(f"asked for another statement: {text}")
+            return outcome, text
     return None, None
 
 
@@ -94,10 +103,11 @@ def _report(verified: VerifiedAnswer, problem: str, execution: Execution, state:
     note(f"the verified query at {place} was not used: {problem}")
 
 
-def _doubts(execution: Execution, state: State, services: Services) -> list[str]:
-    """Return the empty result of a statement as a reason to validate it, unless it was validated or compared."""
-    result, was_checked = execution.result, state.get("sql_validation_count") or candidates_of(state["attempts"])
-    if state.get("verified") or result is None or not finds_nothing(result) or was_checked:
+def _blank_doubt(execution: Execution, state: State, services: Services) -> list[str]:
+    """Return the blank result of a statement as a reason to validate it, unless one was validated or compared."""
+    result, attempts = execution.result, state["attempts"]
+    was_checked = "verified" in current(attempts) or validation_count(attempts) or candidates_of(attempts)
+    if result is None or not finds_nothing(result) or was_checked:
         return []
     if not services.roles.checks_sql or validation_of(state, services.settings) != "if doubtful":
         return []

@@ -1,10 +1,11 @@
 """Node: write a statement with the model."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
-from datasphinx.agent.answers.texts_without_rows import said_of, supported_question, supported_reason
+from datasphinx.agent.answers.texts_without_rows import said_about, supported_question, supported_reason
 from datasphinx.agent.answers.typed_values import unsupported
 from datasphinx.agent.clarify.codes import code_question
 from datasphinx.agent.clarify.feedback import describe_option
@@ -18,21 +19,22 @@ from datasphinx.agent.errors import (
     ModelUnreachable,
     Unanswered,
 )
-from datasphinx.agent.generation.attempts import attempts_with, has_outcome, refused_sql, with_facts
-from datasphinx.agent.generation.definitions import asked_in, departures, relevant_knowledge
-from datasphinx.agent.generation.effort import effort_of
+from datasphinx.agent.examples.selection import ShownExample
+from datasphinx.agent.generation.attempts import attempts_with, current, has_outcome, refused_sql, with_facts
+from datasphinx.agent.generation.definitions import departures, relevant_knowledge
 from datasphinx.agent.generation.follow_ups import is_about, joined, shown_again
+from datasphinx.agent.generation.question import Question, question_of
 from datasphinx.agent.generation.writing import APPROACHES, WrittenSql
 from datasphinx.agent.linking import off_topic
 from datasphinx.agent.llm.schemas import GeneratedSQL
-from datasphinx.agent.messages import Message, language_in, render
+from datasphinx.agent.messages import Message, render
 from datasphinx.agent.record.step import note
-from datasphinx.agent.routes import may_ask_again, may_retrieve_again, may_use_verified
+from datasphinx.agent.routes import effort_of, may_ask_again, may_retrieve_again, may_use_verified
 from datasphinx.agent.services import Services
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.compare import canonical_sql
 from datasphinx.agent.state import State
-from datasphinx.agent.types import Attempt, Turn
+from datasphinx.agent.types import Attempt, Origin, Result
 
 
 def generate_sql(state: State, services: Services) -> dict[str, Any]:
@@ -51,120 +53,146 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
     name = state.get("source") or services.choices[0]
     source, writer = services.source(name), services.roles.sql_writer
     may_offer = _may_ask(state, services) and writer.finds_alternatives
-    write = partial(
-        writer.write,
-        source=source,
-        choose_examples=lambda: services.examples.select(state["question"], source),
-        today=services.today_of(source),
-    )
+    examples = _examples(state, source, services)
+    question, today = question_of(state), services.today_of(source)
     try:
-        attempt = write(state, may_offer=may_offer)
+        written = writer.write(question, source, examples, today, may_offer=may_offer)
     except (BudgetExceeded, ModelRejected, ModelUnreachable) as error:
-        if not has_outcome(state["attempts"], "unstored values", "wrong form"):
+        if not has_outcome(question.attempts, "unstored values", "wrong form"):
             raise
         # The last statement has run; its rows are better than no answer.
         note(f"the last statement is kept: {error}")
-        return {"sql_generate_count": state["sql_generate_count"] + 1, "sql_error_info": None}
+        return {"sql_generate_count": question.generation + 1, "sql_error_info": None}
+    origin: Origin = "repair" if written.repair else written.origin
     update: dict[str, Any] = {
-        "sql_generate_count": state.get("sql_generate_count", 0) + 1,
-        "sql_request": attempt.sql,
-        "attempts": attempts_with(
-            state["attempts"], attempt.sql, "repair" if attempt.repair else attempt.origin, **attempt.facts
-        ),
+        "sql_generate_count": question.generation + 1,
+        "sql_request": written.sql,
+        "attempts": attempts_with(question.attempts, written.sql, origin, **written.facts),
         "sql_request_is_valid": False,
-        "verified": None,
         "error": None,
-        **attempt.changes,
+        "examples": examples,
+        **written.changes,
+        **_title(written.title, question),
     }
-    state = cast(State, {**state, "language": update.get("language") or state.get("language", "")})
-    if problems := unsupported(update.get("title", ""), said_of(state)):
-        note(f"the title was not used: {'; '.join(problems)}")
-        update["title"] = ""
-    no_statement = _without_statement(attempt, state, source, services)
+    question = replace(question, stated_language=written.language or question.stated_language)
+    no_statement = _without_statement(written, question, state, source, services)
     if no_statement:
         return {**update, **no_statement}
-    if last := state.get("follows"):
-        update |= _continued(attempt, last, state)
-        state = cast(State, {**state, "question": update.get("question", state["question"])})
-    if attempt.alternatives and may_offer:
-        options = attempt.alternatives.alternatives
-        statements = _following(state, [option.sql or "" for option in options], source)
+    if continued := _continued(written, question):
+        update |= continued
+        question = replace(question, text=continued["question"])
+    count = state.get("clarification_count", 0)
+    if written.alternatives and may_offer:
+        options = written.alternatives.alternatives
+        statements = _following(question, [option.sql or "" for option in options], source)
         kept = [option for option in options if (option.sql or "") in statements]
-        answer = attempt.alternatives.model_copy(update={"alternatives": kept})
-        update |= _question_or_first(state, answer, update["attempts"], source)
-    update |= _question_if_unsure(state, attempt, source, services)
+        answer = written.alternatives.model_copy(update={"alternatives": kept})
+        update |= _question_or_first(question, answer, update["attempts"], source, count)
+    if _may_ask(state, services):
+        update |= _question_if_unsure(question, written, source, services, count)
     if update.get("clarification"):
         return update
     # The rows of the last answer of the thread are no result of this statement.
     update["result"] = None
-    sql = update["sql_request"] = source.ending_with_nulls(update["sql_request"])
-    *before, written = with_facts(update["attempts"], sql=sql)
-    examples = (update.get("examples") or state.get("examples") or []) if may_use_verified(state) else []
-    update["verified"] = services.verified.confirmed(sql, examples, source)
-    if not state.get("sql_request") and effort_of(state, services.settings) == "high" and not state.get("sql_only"):
-        before += _candidates(cast(State, {**state, **attempt.changes}), write)
-    update["attempts"] = [*before, written]
-    if attempt.repair:
-        note(f"repaired without the model: {attempt.repair}")
-    update["sql_error_info"] = None
-    return {**update, **_failure_of_repetition(state, sql, source.catalog.dialect)}
+    sql = source.ending_with_nulls(update["sql_request"])
+    verified = services.verified.confirmed(sql, examples, source) if may_use_verified(state) else None
+    *before, last = with_facts(update["attempts"], sql=sql, **({"verified": verified} if verified else {}))
+    if not question.sql and effort_of(state, services.settings) == "high" and not question.sql_only:
+        write = partial(writer.write, question, source, examples, today)
+        before += _candidates(write)
+    if written.repair:
+        note(f"repaired without the model: {written.repair}")
+    return {
+        **update,
+        "sql_request": sql,
+        "attempts": [*before, last],
+        "sql_error_info": None,
+        **_failure_of_repetition(question, sql, source.catalog.dialect),
+    }
 
 
-def _without_statement(attempt: WrittenSql, state: State, source: Source, services: Services) -> dict[str, Any]:
-    """Return the changes of the state for an attempt without a statement; {} if there is one or it is just empty.
+def _examples(state: State, source: Source, services: Services) -> list[ShownExample]:
+    """Return the few-shot examples of the question, which are selected once."""
+    examples = state.get("examples")
+    if examples is None:
+        shows = services.roles.sql_writer.shows_examples
+        examples = services.examples.select(state["question"], source) if shows else []
+    return examples
+
+
+def _title(title: str | None, question: Question) -> dict[str, Any]:
+    """Return the change of the state to a title, none if it types a figure; {} if the model was not asked for one."""
+    if title is None:
+        return {}
+    if problems := unsupported(title, said_about(question)):
+        note(f"the title was not used: {'; '.join(problems)}")
+        return {"title": ""}
+    return {"title": title}
+
+
+def _without_statement(
+    written: WrittenSql, question: Question, state: State, source: Source, services: Services
+) -> dict[str, Any]:
+    """Return the changes of the state if no statement was written; {} if there is one or it is just empty.
 
     It is off topic, a reply, the last rows in another form, or failed. A reply with a figure that the user did not give
     ends the question.
     """
-    if attempt.is_off_topic:
-        reason = supported_reason(attempt.problem, said_of(state))
-        is_last = attempt.is_final or not may_retrieve_again(state, services.settings)
+    if written.is_off_topic:
+        reason = supported_reason(written.problem, said_about(question))
+        is_last = written.is_final or not may_retrieve_again(state, services.settings)
         return {"error": reason, **({"failure": failure_of(off_topic(reason, source))} if is_last else {})}
-    if not attempt.sql and attempt.problem:
+    if not written.sql and written.problem:
         failure = (
-            {"failure": failure_of(Unanswered("sql_not_generated", reason=attempt.problem))} if attempt.is_final else {}
+            {"failure": failure_of(Unanswered("sql_not_generated", reason=written.problem))} if written.is_final else {}
         )
-        return {**failure, "sql_error_info": attempt.problem}
-    if attempt.reply and (problems := unsupported(attempt.reply, said_of(state))):
+        return {**failure, "sql_error_info": written.problem}
+    if written.reply and (problems := unsupported(written.reply, said_about(question))):
         note(f"the reply was not used: {'; '.join(problems)}")
         return {"failure": failure_of(off_topic(Message("not_about_data"), source))}
-    return {"reply": attempt.reply} if attempt.reply else _in_another_form(attempt, state, source)
+    if written.reply:
+        return {"reply": written.reply}
+    return _in_another_form(written, question, state.get("result"), source)
 
 
-def _in_another_form(attempt: WrittenSql, state: State, source: Source) -> dict[str, Any]:
-    """Return the changes of the state for the last rows in the form that the model gives; {} if it gives none."""
-    last = state.get("follows")
-    if not last or not attempt.is_form_only or not is_about(last, state.get("source")):
+def _in_another_form(written: WrittenSql, question: Question, rows: Result | None, source: Source) -> dict[str, Any]:
+    """Return the changes of the state for the last rows in the form that the model gives; {} if it gives none.
+
+    `rows` are these rows, if they are kept.
+    """
+    last = question.follows
+    if not last or not written.is_form_only or not is_about(last, question.source):
         return {}
-    result = None if state.get("sql_only") else state.get("result") or source.execute(last["sql"])
-    update, changes = shown_again(last, state["question"], result), attempt.changes
-    proposed = changes["proposed_output_type"] or ("plot" if attempt.form.get("chart") else None)
+    result = None if question.sql_only else rows or source.execute(last["sql"])
+    update = shown_again(last, question.text, result)
+    proposed = written.output_type or ("plot" if written.form.get("chart") else None)
     return {
         **update,
-        "assumptions": list(dict.fromkeys([*update["assumptions"], *changes["assumptions"]])),
-        "attempts": with_facts(update["attempts"], form={**last.get("form", {}), **attempt.form}),
+        "assumptions": list(dict.fromkeys([*update["assumptions"], *written.assumptions])),
+        "attempts": with_facts(update["attempts"], form={**last.get("form", {}), **written.form}),
         "proposed_output_type": proposed or update["proposed_output_type"],
     }
 
 
-def _continued(attempt: WrittenSql, last: Turn, state: State) -> dict[str, Any]:
-    """Return the changes of the state for a question that continues `last`; {} for another one.
+def _continued(written: WrittenSql, question: Question) -> dict[str, Any]:
+    """Return the changes of the state for a question that continues the last one; {} for another one.
 
     It is stored as the model reads it without the conversation, or, if that is unusable, joined to the last question:
     figures that the user did not give would be allowed in the answer. After a chart, its answer is a chart.
     """
-    if not attempt.standalone:
+    last = question.follows
+    if not last or not written.standalone:
         return {}
     try:
-        question = clean_question(attempt.standalone)
-        problem = "; ".join(unsupported(question, said_of(state)))
+        text = clean_question(written.standalone)
+        problem = "; ".join(unsupported(text, said_about(question)))
     except InvalidQuestion as error:
-        question, problem = "", str(error)
+        text, problem = "", str(error)
     if problem:
-        question = joined(last["question"], state["question"])
-    note(f"read as: {question}")
-    is_chart = last.get("output_type") == "plot" and not attempt.changes["proposed_output_type"]
-    return {"question": question, **({"proposed_output_type": "plot"} if is_chart else {})}
+        text = joined(last["question"], question.text)
+    note(f"read as: {text}")
+    is_chart = last.get("output_type") == "plot" and not written.output_type
+    return {"question": text, **({"proposed_output_type": "plot"} if is_chart else {})}
 
 
 def _may_ask(state: State, services: Services) -> bool:
@@ -173,29 +201,27 @@ def _may_ask(state: State, services: Services) -> bool:
     return mode == "auto" and may_ask_again(state, services.settings) and not state.get("sql_request")
 
 
-def _following(state: State, statements: Sequence[str], source: Source) -> Sequence[str]:
+def _following(question: Question, statements: Sequence[str], source: Source) -> Sequence[str]:
     """Return those of `statements` that follow the definitions of the question; all of them if none does.
 
     The user is not asked about a defined term.
     """
-    asked = asked_in(state)
-    if not relevant_knowledge(asked, source).definitions:
+    if not relevant_knowledge(question.asked, source).definitions:
         return statements
-    return [sql for sql in statements if sql and not departures(asked, source, sql)] or statements
+    return [sql for sql in statements if sql and not departures(question.asked, source, sql)] or statements
 
 
 def _question_or_first(
-    state: State, answer: GeneratedSQL, attempts: Sequence[Attempt], source: Source
+    question: Question, answer: GeneratedSQL, attempts: Sequence[Attempt], source: Source, count: int
 ) -> dict[str, Any]:
     """Return the changes of the state for alternatives: a clarifying question, or the first statement that runs.
 
     If the readings differ but the user is not asked, for example because they were offered before, the chosen one is
     an assumption of the answer.
     """
-    question, readings = compare_readings(state, answer.question, answer.ambiguity_type, answer.alternatives, source)
-    asked = supported_question(question, readings, said_of(state), source) if question else None
-    if asked:
-        return put_question(state, *asked)
+    asked, readings = compare_readings(question, answer.question, answer.ambiguity_type, answer.alternatives, source)
+    if asked and (supported := supported_question(asked, readings, said_about(question), source)):
+        return put_question(count, *supported)
     chosen = next((reading for reading in readings if reading.sql), None)
     if chosen is None:
         return {}
@@ -209,52 +235,52 @@ def _question_or_first(
     }
 
 
-def _question_if_unsure(state: State, attempt: WrittenSql, source: Source, services: Services) -> dict[str, Any]:
+def _question_if_unsure(
+    question: Question, written: WrittenSql, source: Source, services: Services, count: int
+) -> dict[str, Any]:
     """Return the changes of the state that ask which statement is meant if the confidence is low; {} otherwise.
 
     If a statement compares with a code that nothing explains, the user is asked which code is meant. The user is asked
     once: after an answer, the most likely statement is a draft.
     """
-    value = services.roles.confidence.estimate(attempt.evidence)
-    is_unsure = value is not None and value < services.threshold(services.roles.confidence)
-    if not is_unsure or state.get("clarifications") or not _may_ask(state, services):
+    value = services.roles.confidence.estimate(written.evidence)
+    if question.clarifications or value is None or value >= services.threshold(services.roles.confidence):
         return {}
     from datasphinx.agent.embedded.readings import is_expressible, options_of
 
-    asked = code_question(state, attempt.readings or (attempt.sql,), source)
-    if asked:
-        return put_question(state, *asked)
-    statements = [sql for sql in _following(state, attempt.readings, source) if is_expressible(sql, source.catalog)]
+    if asked := code_question(question, written.readings or (written.sql,), source):
+        return put_question(count, *asked)
+    statements = [sql for sql in _following(question, written.readings, source) if is_expressible(sql, source.catalog)]
     if len(statements) < 2:
         return {}
-    language = language_in(state)
-    codes = source.code_meanings(state["relevant_tables_with_rel_columns"])
-    options = options_of(statements, source.catalog, language, codes)
-    question, readings = compare_readings(state, render("which_reading", language), None, options, source)
-    return put_question(state, question, readings) if question else {}
+    options = options_of(statements, source.catalog, question.language, source.code_meanings(question.columns))
+    text = render("which_reading", question.language)
+    unsure, readings = compare_readings(question, text, None, options, source)
+    return put_question(count, unsure, readings) if unsure else {}
 
 
-def _candidates(state: State, write: Callable[..., WrittenSql]) -> list[Attempt]:
+def _candidates(write: Callable[..., WrittenSql]) -> list[Attempt]:
     """Return the statements that the model writes by other approaches; fewer if calls fail."""
     written = []
     for approach in APPROACHES:
         try:
-            written.append(write(state, approach=approach))
+            written.append(write(approach=approach))
         except (BudgetExceeded, ModelRejected, ModelUnreachable) as error:
             note(f"a statement to compare was not written: {error}")
     return [Attempt(sql=each.sql, origin="candidate", outcome=None, form=each.form) for each in written if each.sql]
 
 
-def _failure_of_repetition(state: State, sql: str, dialect: str) -> dict[str, Any]:
+def _failure_of_repetition(question: Question, sql: str, dialect: str) -> dict[str, Any]:
     """Return the failure of a statement that the user rejected or that was refused before; {} for any other one."""
-    rejected, tried = state.get("rejected_sql") or (), refused_sql(state["attempts"], dialect)
-    if not rejected and not tried:
+    tried = refused_sql(question.attempts, dialect)
+    if not question.rejected_sql and not tried:
         return {}
     canonical = canonical_sql(sql, dialect)
-    if canonical in (canonical_sql(each, dialect) for each in rejected):
+    if canonical in (canonical_sql(each, dialect) for each in question.rejected_sql):
         return {"failure": failure_of(Unanswered("sql_not_generated", reason=Message("no_other_query")))}
     if canonical not in tried:
         return {}
-    words = ", ".join(state.get("used_stop_words", ()))
-    reason = state.get("sql_error_info") or Message("operations_not_allowed", words=words)
+    last = current(question.attempts)
+    problem = last.get("problem", "")
+    reason = Message("operations_not_allowed", words=problem) if last["outcome"] == "refused" else problem
     return {"sql_error_info": reason, "failure": failure_of(Unanswered("sql_not_generated", reason=reason))}

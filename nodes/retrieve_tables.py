@@ -3,12 +3,13 @@
 from typing import Any, cast
 
 from datasphinx.agent.answers.description import description_statement
-from datasphinx.agent.answers.texts_without_rows import said_of, supported_reason
+from datasphinx.agent.answers.texts_without_rows import said_about, supported_reason
 from datasphinx.agent.core.failure import failure_of
 from datasphinx.agent.core.text import clean_question
 from datasphinx.agent.errors import NotPermitted
 from datasphinx.agent.generation.attempts import attempts_with
 from datasphinx.agent.generation.follow_ups import is_about, last_names, with_previous
+from datasphinx.agent.generation.question import question_of
 from datasphinx.agent.linking import link_source, off_topic
 from datasphinx.agent.messages import Message
 from datasphinx.agent.routes import may_retrieve_again, may_use_verified
@@ -63,7 +64,7 @@ def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
     if keys:
         tables = {key: list(source.shown_catalog.tables[key].column_names) for key in keys}
         return {**update, "relevant_tables": tables, "table_list_tokens": linked.list_tokens, "error": None}
-    reason = supported_reason(linked.reason, said_of(asked)) if linked.reason else state.get("error")
+    reason = supported_reason(linked.reason, said_about(question_of(asked))) if linked.reason else state.get("error")
     reason = reason or Message("no_table_fits")
     if linked.is_final or not may_retrieve_again(asked, settings):
         update["failure"] = failure_of(off_topic(reason, source))
@@ -75,9 +76,9 @@ def _without_generation(question: str, source: Source, state: State, services: S
     catalog, counter = source.catalog, state.get("table_counter", 0)
     if verified := services.verified.find(question, source) if may_use_verified(state) else None:
         tables = {key: list(catalog.tables[key].column_names) for key in verified.tables}
-        attempts = attempts_with(state["attempts"], verified.sql, "verified")
+        attempts = attempts_with(state["attempts"], verified.sql, "verified", verified=verified.mark)
         found = {"relevant_tables": tables, "sql_request": verified.sql, "attempts": attempts}
-        return {**found, "verified": verified.mark, "table_counter": counter, "error": None}
+        return {**found, "table_counter": counter, "error": None}
     if counter or state.get("output_type") in ("number", "plot") or state.get("rejected_sql"):
         return {}
     named = services.roles.follow_ups.described_names(question, source.shown_catalog.full_names)

@@ -23,7 +23,7 @@ from datasphinx.agent.embedded.calibration import Calibration, Task, calibration
 from datasphinx.agent.embedded.compact import quoted
 from datasphinx.agent.embedded.tiers import TIERS
 from datasphinx.agent.evals.match import matches
-from datasphinx.agent.generation.execution import is_blank
+from datasphinx.agent.generation.execution import finds_nothing
 from datasphinx.agent.graph import Graph, build_graph
 from datasphinx.agent.queryspec.columns import Datasets
 from datasphinx.agent.queryspec.compile import run
@@ -117,7 +117,7 @@ def observe(options: argparse.Namespace, known: Collection[tuple[Task, str, str]
         url = URL.create("sqlite", database=str(path.absolute())).render_as_string()
         source = services.source(url)
         reference = source.execute(gold.sql)
-        if is_blank(reference):
+        if finds_nothing(reference):
             continue
         asked: list[tuple[Task, Graph | Analyst, dict[str, Any], Result]] = [
             ("statement", agent, {"source": url}, reference)

@@ -7,20 +7,18 @@ from typing import Any
 from datasphinx.agent.answers.references import Said, unsupported
 from datasphinx.agent.answers.result_facts import compared_values
 from datasphinx.agent.clarify.review import Reading
+from datasphinx.agent.generation.question import Question
 from datasphinx.agent.messages import Message, language_in, render
 from datasphinx.agent.record.step import note
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.guard import shared_trees
-from datasphinx.agent.state import State
 from datasphinx.agent.types import ClarifyingQuestion
 
 
-def said_of(state: State) -> Said:
+def said_about(question: Question) -> Said:
     """Return what the user has said, from which figures and names of a text without rows may come."""
-    turns = state.get("turns") or ()
-    answers = [clarification["answer"] for clarification in state.get("clarifications") or ()]
-    replies = [reply["question"] for turn in turns for reply in turn.get("replies", ())]
-    return Said(state.get("question") or "", [*(turn["question"] for turn in turns), *replies, *answers])
+    replies = [reply["question"] for turn in question.turns for reply in turn.get("replies", ())]
+    return Said(question.text, [*(turn["question"] for turn in question.turns), *replies, *question.answers])
 
 
 def supported_reason(reason: str, said: Said) -> str:

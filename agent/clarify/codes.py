@@ -8,8 +8,9 @@ from itertools import groupby
 from sqlglot import exp
 
 from datasphinx.agent.clarify.review import Reading, compare_readings
+from datasphinx.agent.generation.question import Question
 from datasphinx.agent.llm.schemas import ReadingOption
-from datasphinx.agent.messages import CONVENTIONS, language_in, render
+from datasphinx.agent.messages import CONVENTIONS, render
 from datasphinx.agent.retrieval.synonyms import concepts
 from datasphinx.agent.schema.catalog import Catalog, Column
 from datasphinx.agent.schema.describe import one_line
@@ -18,7 +19,6 @@ from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.dialects import print_statement
 from datasphinx.agent.sql.guard import parse
 from datasphinx.agent.sql.names import resolved_query
-from datasphinx.agent.state import State
 from datasphinx.agent.types import ClarifyingQuestion
 
 _MAX_CODES, _MAX_CODE_CHARS = 12, 4
@@ -59,26 +59,26 @@ class UnexplainedCode:
 
 
 def code_question(
-    state: State, statements: Iterable[str], source: Source
+    question: Question, statements: Iterable[str], source: Source
 ) -> tuple[ClarifyingQuestion, list[Reading]] | None:
     """Return the question which code is meant, for the first of `statements` with an unexplained one, and its readings.
 
     None if there is none, or if the codes do not differ in their results.
     """
-    found = ((sql, unexplained_code(sql, state["question"], source)) for sql in statements)
+    found = ((sql, unexplained_code(sql, question.text, source)) for sql in statements)
     sql, code = next(((sql, code) for sql, code in found if code), ("", None))
     if code is None:
         return None
-    language = language_in(state)
+    language = question.language
     text = render(
         "unexplained_code",
         language,
         column=f"{readable(source.catalog.tables[code.table].name)}: {readable(code.column)}",
         codes=CONVENTIONS[language].list_comma.join(sorted(code.codes)),
-        phrase=one_line(code.phrase or state["question"]),
+        phrase=one_line(code.phrase or question.text),
     )
-    question, readings = compare_readings(state, text, "AmbValue", code.options(sql, source.catalog.dialect), source)
-    return (question, readings) if question else None
+    asked, readings = compare_readings(question, text, "AmbValue", code.options(sql, source.catalog.dialect), source)
+    return (asked, readings) if asked else None
 
 
 def unexplained_code(sql: str, question: str, source: Source) -> UnexplainedCode | None:

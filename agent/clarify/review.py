@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 from datasphinx.agent.core.canonical import digest
 from datasphinx.agent.errors import (
@@ -20,18 +20,18 @@ from datasphinx.agent.errors import (
     StatementError,
     StatementTimeout,
 )
-from datasphinx.agent.generation.definitions import asked_in, relevant_knowledge
+from datasphinx.agent.generation.definitions import relevant_knowledge
 from datasphinx.agent.generation.prompt import form_task, question_messages
+from datasphinx.agent.generation.question import Question
 from datasphinx.agent.knowledge.prompt import definition_text
 from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.llm.schemas import AmbiguityReview, ReadingOption
-from datasphinx.agent.messages import language_in, render
+from datasphinx.agent.messages import render
 from datasphinx.agent.record.step import note
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.compare import canonical_sql, comparison_key, is_ordered
 from datasphinx.agent.sql.repair import repair
-from datasphinx.agent.state import State
 from datasphinx.agent.types import AnswerForm, Attempt, Clarification, ClarifyingQuestion, Option, Preview, Result
 
 _SQL = re.compile(r"\bselect\b.+\bfrom\b|\b(?:inner|left) join\b|\bgroup by\b.+[,;)]|```|\bwhere\b.+[=<>]", re.I | re.S)
@@ -71,8 +71,8 @@ class Reading:
 class AmbiguityReviewer(Protocol):
     """Finds the readings of a question with a model."""
 
-    def review(self, state: State, source: Source, today: date) -> AmbiguityReview:
-        """Return the readings of the question in `state`.
+    def review(self, question: Question, source: Source, today: date) -> AmbiguityReview:
+        """Return the readings of `question`.
 
         Raises:
             ModelAnswerUnreadable: the model's answer could not be parsed.
@@ -86,43 +86,43 @@ class StandardAmbiguityReviewer:
 
     model: ModelClient
 
-    def review(self, state: State, source: Source, today: date) -> AmbiguityReview:
+    def review(self, question: Question, source: Source, today: date) -> AmbiguityReview:
         """Return the readings that the model finds. See `AmbiguityReviewer.review`."""
         form = form_task(words_answers=self.model.words_answers)
-        messages = question_messages("review_ambiguity", state, source, today, form=form)
+        messages = question_messages("review_ambiguity", question, source, today, form=form)
         return self.model.ask(AmbiguityReview, messages)
 
 
 def review(
-    state: State, source: Source, reviewer: AmbiguityReviewer, today: date
+    question: Question, source: Source, reviewer: AmbiguityReviewer, today: date
 ) -> tuple[ClarifyingQuestion, list[Reading]] | None:
     """Return the clarifying question that a review of the question leads to, and its readings; None if there is none.
 
-    The clarifications and rejected statements in `state` are not asked about again.
+    The clarifications and rejected statements of `question` are not asked about again.
 
     Raises:
         ModelUnreachable, ModelRejected, BudgetExceeded: see `ModelClient`.
         SourceUnreachable, PermissionDenied: see `Source.execute`.
     """
     try:
-        answer = reviewer.review(state, source, today)
+        answer = reviewer.review(question, source, today)
     except ModelAnswerUnreadable as error:
         note(f"no clarifying question: {error}")
         return None
     if answer.no_ambiguity:
         return None
-    state = cast(State, {**state, "language": answer.language or state.get("language", "")})
-    question, readings = compare_readings(state, answer.question, answer.ambiguity_type, answer.options, source)
-    return (question, readings) if question else None
+    if answer.language:
+        question = replace(question, stated_language=answer.language)
+    asked, readings = compare_readings(question, answer.question, answer.ambiguity_type, answer.options, source)
+    return (asked, readings) if asked else None
 
 
-def shared_word_question(state: State, source: Source) -> ClarifyingQuestion | None:
+def shared_word_question(question: Question, source: Source) -> ClarifyingQuestion | None:
     """Return a question about words of the question that several metrics or terms share; None if there are none.
 
     The options are the names of the entries, with their definitions.
     """
-    for word in relevant_knowledge(asked_in(state), source).ambiguous_words:
-        clarifications = state.get("clarifications") or []
+    for word in relevant_knowledge(question.asked, source).ambiguous_words:
         options = [
             Option(
                 label=one_line(item.name, _MAX_LABEL_CHARS),
@@ -131,28 +131,20 @@ def shared_word_question(state: State, source: Source) -> ClarifyingQuestion | N
             )
             for item in word.items[:_MAX_OPTIONS]
         ]
-        text = render("shared_word", language_in(state), phrase=one_line(word.phrase))
-        if question_problem(text, [option["label"] for option in options], clarifications) is None:
-            return ClarifyingQuestion(
-                question=text,
-                ambiguity_type="AmbQuestion",
-                options=options,
-                about=state["question"],
-                language=language_in(state),
-                earlier=clarifications,
-                rejected_sql=state.get("rejected_sql") or [],
-            )
+        text = render("shared_word", question.language, phrase=one_line(word.phrase))
+        if question_problem(text, [option["label"] for option in options], question.clarifications) is None:
+            return _asking(question, text, "AmbQuestion", options)
     return None
 
 
 def compare_readings(
-    state: State,
-    question: str | None,
+    question: Question,
+    text: str | None,
     ambiguity_type: str | None,
     options: Sequence[ReadingOption],
     source: Source,
 ) -> tuple[ClarifyingQuestion | None, list[Reading]]:
-    """Return the clarifying question that separates `options`, and the readings that differ in their results.
+    """Return the clarifying question `text`, which separates `options`, and the readings that differ in their results.
 
     The question is None if fewer than two readings differ, if it cannot be put to the user, or if it was answered
     before.
@@ -160,37 +152,39 @@ def compare_readings(
     Raises:
         SourceUnreachable, PermissionDenied: see `Source.execute`.
     """
-    clarifications, rejected = state.get("clarifications") or [], state.get("rejected_sql") or []
-    text = one_line(question or "", _MAX_QUESTION_CHARS)
-    shortened = _shortened(options)
-    readings = distinct_readings(shortened, source, rejected)
+    text, shortened = one_line(text or "", _MAX_QUESTION_CHARS), _shortened(options)
+    readings = distinct_readings(shortened, source, question.rejected_sql)
     hashes = [reading.result_hash for reading in readings]
     results = hashes if all(hashes) else []
-    problem = question_problem(text, [option.label for option in shortened], clarifications, results)
+    problem = question_problem(text, [option.label for option in shortened], question.clarifications, results)
     if not problem and len(readings) < 2:
         problem = "the readings do not differ in result"
     if problem:
         note(f"no clarifying question: {problem}")
         return None, readings
-    clarifying_question = ClarifyingQuestion(
-        question=text,
-        ambiguity_type=ambiguity_type or "AmbQuestion",
-        options=[reading.option for reading in readings],
-        about=state["question"],
-        language=language_in(state),
-        earlier=clarifications,
-        rejected_sql=rejected,
-    )
+    asked = _asking(question, text, ambiguity_type or "AmbQuestion", [reading.option for reading in readings])
     if results:
-        clarifying_question["results"] = results
-    return clarifying_question, readings
+        asked["results"] = results
+    return asked, readings
 
 
-def put_question(state: State, question: ClarifyingQuestion, readings: Sequence[Reading]) -> dict[str, Any]:
-    """Return the changes of the state that put `question` with these readings to the user."""
+def _asking(question: Question, text: str, ambiguity_type: str, options: list[Option]) -> ClarifyingQuestion:
+    return ClarifyingQuestion(
+        question=text,
+        ambiguity_type=ambiguity_type,
+        options=options,
+        about=question.text,
+        language=question.language,
+        earlier=list(question.clarifications),
+        rejected_sql=list(question.rejected_sql),
+    )
+
+
+def put_question(count: int, question: ClarifyingQuestion, readings: Sequence[Reading]) -> dict[str, Any]:
+    """Return the changes of the state that put `question` with these readings to the user, after `count` others."""
     return {
         "clarification": question,
-        "clarification_count": state.get("clarification_count", 0) + 1,
+        "clarification_count": count + 1,
         "readings": {
             reading.option["label"]: Attempt(sql=reading.sql, origin="option", outcome=None, form=reading.form)
             for reading in readings

@@ -1,6 +1,6 @@
 """Statements of the embedded model: prompt, candidates, selection."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
@@ -19,19 +19,19 @@ from datasphinx.agent.embedded.selection import Selection
 from datasphinx.agent.embedded.topic import is_improbable, mentions_source
 from datasphinx.agent.examples.selection import ShownExample
 from datasphinx.agent.generation.attempts import refused_sql
-from datasphinx.agent.generation.definitions import asked_in, relevant_knowledge
+from datasphinx.agent.generation.definitions import relevant_knowledge
+from datasphinx.agent.generation.question import Question
 from datasphinx.agent.generation.writing import WrittenSql
 from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.retrieval.linked_values import LinkedValue, coded_values, linked_values
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.compare import canonical_sql
-from datasphinx.agent.state import State
 from datasphinx.agent.types import EmbeddedOptions, Evidence
 
 
 @dataclass(frozen=True)
 class EmbeddedSqlWriter:
-    """Writes statements with the embedded model, which is not trained on few-shot examples."""
+    """Writes statements with the embedded model."""
 
     model: ModelClient
     options: EmbeddedOptions
@@ -41,11 +41,16 @@ class EmbeddedSqlWriter:
         """False: a statement is all that the model writes."""
         return False
 
+    @property
+    def shows_examples(self) -> bool:
+        """False: the model is not trained on them."""
+        return False
+
     def write(
         self,
-        state: State,
+        question: Question,
         source: Source,
-        choose_examples: Callable[[], Sequence[ShownExample]],
+        examples: Sequence[ShownExample],
         today: date,
         *,
         approach: str = "",
@@ -55,7 +60,7 @@ class EmbeddedSqlWriter:
 
         The same texts would be written again, so one without a statement is final.
         """
-        written = write_statement(state, source, self.model, self.options, today)
+        written = write_statement(question, source, self.model, self.options, today)
         candidate = written.candidate
         if written.is_off_topic:
             return WrittenSql(is_off_topic=True, is_final=True)
@@ -82,7 +87,7 @@ class WrittenStatement:
 
 
 def write_statement(
-    state: State, source: Source, model: ModelClient, options: EmbeddedOptions, today: date
+    asked: Question, source: Source, model: ModelClient, options: EmbeddedOptions, today: date
 ) -> WrittenStatement:
     """Return the statement that the embedded model writes; its `sql` is empty if no text can be parsed.
 
@@ -90,9 +95,8 @@ def write_statement(
         ModelUnreachable, ModelRejected, BudgetExceeded: see `ModelClient.write`.
         Terminal: an error of the database that no other statement would avoid.
     """
-    answers = [clarification["answer"] for clarification in state.get("clarifications") or ()]
-    question = f"{state['question']} ({'; '.join(answers)})" if answers else state["question"]
-    selection = state["relevant_tables_with_rel_columns"]
+    question = f"{asked.text} ({'; '.join(asked.answers)})" if asked.answers else asked.text
+    selection = dict(asked.columns)
     columns = [
         column
         for key, names in selection.items()
@@ -102,7 +106,7 @@ def write_statement(
     dates = date_range_of(question, today) if any(map(contains_dates, columns)) else None
     values = linked_values(question, source.values, selection)
     values += coded_values(question, source.catalog, source.code_meanings(selection), source.values, selection)
-    relevant = relevant_knowledge(asked_in(state), source)
+    relevant = relevant_knowledge(asked.asked, source)
     question = dates.question if dates else question
     defined = defined_columns(relevant, source.catalog, selection, question)
     values += defined.values
@@ -129,19 +133,19 @@ def write_statement(
     constraints = replace(constraints, definitions=defined.names)
     if dates:
         constraints = replace(constraints, figures=[figure for figure in constraints.figures if figure != dates.year])
-    is_first = not (answers or state.get("rejected_sql") or state.get("sql_generate_count"))
+    is_first = not (asked.answers or asked.rejected_sql or asked.generation)
     is_about_rows = values or constraints.figures or (dates and dates.is_period)
-    if is_first and not is_about_rows and not mentions_source(state["question"], source, selection, relevant):
+    if is_first and not is_about_rows and not mentions_source(asked.text, source, selection, relevant):
         first = next(candidates)
         if is_improbable(first, source):
             return WrittenStatement(first, Evidence(), is_off_topic=True)
         candidates = chain([first], candidates)
-    if options.candidates == 1 or state.get("sql_only"):
+    if options.candidates == 1 or asked.sql_only:
         # Several candidates are compared by their results.
         candidate = next(candidates)
         return WrittenStatement(candidate, _evidence(candidate, constraints, values, None, source))
-    rejected = [canonical_sql(sql, source.catalog.dialect) for sql in state.get("rejected_sql") or ()]
-    refused = {*refused_sql(state.get("attempts") or (), source.catalog.dialect), *rejected}
+    rejected = [canonical_sql(sql, source.catalog.dialect) for sql in asked.rejected_sql]
+    refused = {*refused_sql(asked.attempts, source.catalog.dialect), *rejected}
     candidate, compared = select_candidate(candidates, options.candidates, source, refused, constraints)
     rivals = (other for other in compared.others if other.gives_rows) if compared else ()
     readings = (candidate.sql, *(rival.candidate.sql for rival in rivals)) if compared else ()

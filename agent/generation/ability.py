@@ -15,6 +15,7 @@ from pydantic import SecretStr
 from datasphinx.agent.errors import DatasphinxError, ModelAnswerUnreadable, ModelUnreachable
 from datasphinx.agent.generation.plain import PlainSqlWriter
 from datasphinx.agent.generation.prompt import question_messages
+from datasphinx.agent.generation.question import Question
 from datasphinx.agent.generation.writing import SqlWriter, StandardSqlWriter
 from datasphinx.agent.llm.ability import Ability, store_ability
 from datasphinx.agent.llm.client import ModelClient
@@ -24,7 +25,6 @@ from datasphinx.agent.sample.harbours import build_harbours
 from datasphinx.agent.settings import Settings, SourceSettings
 from datasphinx.agent.sources.source import Source, open_source
 from datasphinx.agent.sql.compare import comparison_key
-from datasphinx.agent.state import State
 from datasphinx.agent.types import Limits
 
 _COUNT = "How many ferries are longer than 40 metres?"
@@ -101,20 +101,20 @@ def _measure(model: ModelClient, limits: Limits) -> Ability:
 
             if not isinstance(error.__cause__, APITimeoutError):
                 raise
-            PlainSqlWriter(model).write(_state(_COUNT, source), source, lambda: (), _TODAY)
+            PlainSqlWriter(model).write(_asked(_COUNT, source), source, (), _TODAY)
         finally:
             source.close()
         return Ability(handles_json=False)
 
 
-def _state(question: str, source: Source) -> State:
+def _asked(question: str, source: Source) -> Question:
     tables = source.catalog.selection()
-    return State(question=question, relevant_tables=tables, relevant_tables_with_rel_columns=tables, examples=[])
+    return Question(question, tables, tables)
 
 
 def _answers(question: str, writer: SqlWriter, source: Source) -> bool:
     """Return whether the statement that `writer` gives returns the rows of the reference."""
-    sql = writer.write(_state(question, source), source, lambda: (), _TODAY).sql
+    sql = writer.write(_asked(question, source), source, (), _TODAY).sql
     try:
         rows = source.execute(sql)
     except DatasphinxError:
@@ -124,7 +124,7 @@ def _answers(question: str, writer: SqlWriter, source: Source) -> bool:
 
 def _judges(question: str, sql: str, is_right: bool, model: ModelClient, source: Source) -> bool:
     """Return whether the model's verdict on `sql` is correct."""
-    messages = question_messages("validate_sql", _state(question, source), source, _TODAY, sql=sql, findings="")
+    messages = question_messages("validate_sql", _asked(question, source), source, _TODAY, sql=sql, findings="")
     try:
         return model.ask(SQLValidation, messages).is_valid is is_right
     except ModelAnswerUnreadable:

@@ -6,10 +6,8 @@ from typing import Any
 from datasphinx.agent.sql.compare import canonical_sql
 from datasphinx.agent.types import Attempt, Origin, Outcome
 
-REFUSALS: tuple[Outcome, ...] = ("refused", "unknown name", "failed")
+_REFUSALS: tuple[Outcome, ...] = ("refused", "unknown name", "failed")
 """Outcomes of statements that the guard or the database refused."""
-ERRORS: tuple[Outcome, ...] = ("unknown name", "failed", "wrong form", "unstored values", "objected")
-"""Outcomes after which another statement is generated, besides a refusal by the guard."""
 _JUDGED: tuple[Outcome, ...] = ("corrected", "objected")
 
 
@@ -19,8 +17,11 @@ def attempts_with(attempts: Sequence[Attempt], sql: str, origin: Origin, **facts
 
 
 def reworded(attempts: Sequence[Attempt], sql: str, origin: Origin) -> list[Attempt]:
-    """Return the attempts with the current statement in the form `sql`; what is known about it stays."""
-    return [*attempts, {**current(attempts), "sql": sql, "origin": origin}]
+    """Return the attempts with the current statement in the form `sql`; what is known about it stays.
+
+    It was validated once, in its other form.
+    """
+    return [*attempts, {**current(attempts), "sql": sql, "origin": origin, "is_validated": False}]
 
 
 def with_facts(attempts: Sequence[Attempt], **facts: Any) -> list[Attempt]:
@@ -35,7 +36,7 @@ def current(attempts: Sequence[Attempt] | None) -> Attempt:
 
 def refused_sql(attempts: Sequence[Attempt], dialect: str) -> set[str]:
     """Return the statements that the guard or the database refused, in the form of `canonical_sql`."""
-    return {canonical_sql(each["sql"], dialect) for each in attempts if each["outcome"] in REFUSALS}
+    return {canonical_sql(each["sql"], dialect) for each in attempts if each["outcome"] in _REFUSALS}
 
 
 def has_outcome(attempts: Sequence[Attempt], *outcomes: Outcome) -> bool:

@@ -1,6 +1,6 @@
 """The business knowledge about a question: its part of the prompts, and whether a statement follows it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from sqlglot import exp
@@ -12,7 +12,6 @@ from datasphinx.agent.knowledge.usage import StatementForms, Usage, joins_among
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.summary import summarize_query
-from datasphinx.agent.state import State
 from datasphinx.agent.types import AppliedDefinition, QueryCondition
 
 _MAX_CHARS = 500
@@ -24,10 +23,10 @@ class Asked(NamedTuple):
     question: str
     answers: tuple[str, ...] = ()
 
-
-def asked_in(state: State) -> Asked:
-    """Return the question in `state` with the user's answers and remarks."""
-    return Asked(state["question"], tuple(each["answer"] for each in state.get("clarifications") or ()))
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The question and the answers."""
+        return self.question, *self.answers
 
 
 def relevant_knowledge(asked: Asked, source: Source) -> RelevantKnowledge:
@@ -37,7 +36,7 @@ def relevant_knowledge(asked: Asked, source: Source) -> RelevantKnowledge:
     return source.memoized(("knowledge", *asked), lambda: source.knowledge.relevant(*asked))
 
 
-def definitions_of(asked: Asked, selection: dict[str, list[str]], source: Source) -> list[str]:
+def definitions_of(asked: Asked, selection: Mapping[str, list[str]], source: Source) -> list[str]:
     """Return the paragraphs of a prompt about the business knowledge that the question refers to."""
     if not source.knowledge.knowledge.hash:
         return []

@@ -13,9 +13,10 @@ from itertools import combinations
 
 from sqlglot import exp
 
-from datasphinx.agent.generation.definitions import asked_in, relevant_knowledge
+from datasphinx.agent.generation.definitions import relevant_knowledge
+from datasphinx.agent.generation.question import Question
 from datasphinx.agent.knowledge.prompt import definition_text
-from datasphinx.agent.messages import Language, Message, language_in, language_of
+from datasphinx.agent.messages import Language, Message, language_of
 from datasphinx.agent.retrieval.linked_values import LinkedValue, coded_values, codes_in
 from datasphinx.agent.schema.catalog import Catalog, Column, Table
 from datasphinx.agent.schema.describe import one_line
@@ -23,7 +24,6 @@ from datasphinx.agent.schema.words import han_runs, normal_form, spelt_words, st
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.names import ColumnReference, ResolvedQuery, resolved_query
 from datasphinx.agent.sql.output_columns import OutputColumn, output_columns
-from datasphinx.agent.state import State
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _PART_END = re.compile(r"[^\w\s'’-]+")
@@ -44,7 +44,7 @@ _MAX_CHARS, _MAX_DIGITS, _MAX_COLUMNS = 100, 30, 3
 
 
 @dataclass(frozen=True)
-class Said:
+class Mentions:
     """What was said about a question, and what its words refer to."""
 
     question: str
@@ -59,29 +59,30 @@ class Said:
     """The language of the question."""
 
 
-def doubts_of(state: State, source: Source, sql: str, today: date) -> tuple[Message, ...]:
-    """Return the doubts about `sql` as the statement of the question in `state`."""
-    said = _said(state, source)
+def doubts_of(
+    question: Question, assumptions: Sequence[str], source: Source, sql: str, today: date
+) -> tuple[Message, ...]:
+    """Return the doubts about `sql` as the statement of `question`, made under `assumptions`."""
+    said = _mentions(question, assumptions, source)
     return source.memoized(("doubts", sql, said, today), lambda: doubts_about(sql, said, source.catalog, today))
 
 
-def _said(state: State, source: Source) -> Said:
-    answers = [clarification["answer"] for clarification in state.get("clarifications") or ()]
-    question = "\n".join([state["question"], *answers])
-    relevant, selection = relevant_knowledge(asked_in(state), source), state["relevant_tables_with_rel_columns"]
+def _mentions(question: Question, assumptions: Sequence[str], source: Source) -> Mentions:
+    text, selection = "\n".join(question.asked.texts), question.columns
+    relevant = relevant_knowledge(question.asked, source)
     # The meanings of codes are read with statements.
-    codes = {} if state.get("sql_only") else source.code_meanings(selection)
+    codes = {} if question.sql_only else source.code_meanings(selection)
     values = [
-        *source.linked_values(question, selection),
-        *coded_values(question, source.catalog, codes, source.values, selection),
+        *source.linked_values(text, selection),
+        *coded_values(text, source.catalog, codes, source.values, selection),
     ]
     defined = [*(each.phrase for each in relevant.definitions), *(word.phrase for word in relevant.ambiguous_words)]
     for phrase in defined:
         # Its definition says what it stands for.
-        question = question.replace(phrase, " ")
-    last = (state.get("turns") or ())[-1:]
+        text = text.replace(phrase, " ")
+    last = question.turns[-1:]
     texts = [source.instructions, *map(definition_text, relevant.definitions)]
-    texts += [text for turn in last for text in (turn["question"], turn["sql"])]
+    texts += [each for turn in last for each in (turn["question"], turn["sql"])]
     columns = [
         (
             match.phrase,
@@ -89,16 +90,16 @@ def _said(state: State, source: Source) -> Said:
         )
         for match in relevant.mentions
     ]
-    return Said(
-        question,
-        (*(state.get("assumptions") or ()), *defined, *texts),
-        tuple(link for link in values if normal_form(link.phrase) in normal_form(question)),
+    return Mentions(
+        text,
+        (*assumptions, *defined, *texts),
+        tuple(link for link in values if normal_form(link.phrase) in normal_form(text)),
         tuple((phrase, names) for phrase, names in columns if names),
-        language_in(state),
+        question.language,
     )
 
 
-def doubts_about(sql: str, said: Said, catalog: Catalog, today: date) -> tuple[Message, ...]:
+def doubts_about(sql: str, said: Mentions, catalog: Catalog, today: date) -> tuple[Message, ...]:
     """Return what `sql` leaves out of what was said, and what it has that was not said.
 
     Columns count if they belong to a table of the statement, or to one that a key connects with it. A statement that
@@ -276,13 +277,13 @@ def _is_among(readings: Set[Decimal], numbers: Set[Decimal]) -> bool:
     return any(one and other and max(one / other, other / one) in _FACTORS for one in readings for other in numbers)
 
 
-def _unused_numbers(said: Said, parts: _Parts) -> Iterator[str]:
+def _unused_numbers(said: Mentions, parts: _Parts) -> Iterator[str]:
     for text, readings in _numbers(said.question, alone=True):
         if max(readings) > 1 and not _is_among(readings, parts.numbers):
             yield text
 
 
-def _unsaid_numbers(said: Said, parts: _Parts) -> Iterator[str]:
+def _unsaid_numbers(said: Mentions, parts: _Parts) -> Iterator[str]:
     texts = [said.question, *said.others, *(link.value for link in said.values), *parts.comments]
     mentioned = {number for text in texts for _, readings in _numbers(text) for number in readings}
     for literal, node in parts.compared:
@@ -307,7 +308,7 @@ def _unsaid_numbers(said: Said, parts: _Parts) -> Iterator[str]:
 # Stored values
 
 
-def _unused_values(said: Said, parts: _Parts) -> Iterator[str]:
+def _unused_values(said: Mentions, parts: _Parts) -> Iterator[str]:
     """Yield the phrases that are stored values, if neither they nor what else they stand for is in the statement."""
     meant: dict[str, set[str]] = {}
     for link in said.values:
@@ -319,7 +320,7 @@ def _unused_values(said: Said, parts: _Parts) -> Iterator[str]:
             yield phrase
 
 
-def _unsaid_texts(said: Said, parts: _Parts) -> Iterator[str]:
+def _unsaid_texts(said: Mentions, parts: _Parts) -> Iterator[str]:
     """Yield the texts that the statement compares with and nobody said; those of another language cannot be said.
 
     One of few kinds is doubted only if another of them was said.
@@ -347,7 +348,7 @@ def _stems(text: str) -> tuple[str, ...]:
     return (*(stem(word) for word in spelt_words(text.replace("_", " "))), *han_runs(text))
 
 
-def _unused_columns(said: Said, parts: _Parts) -> Iterator[tuple[str, Collection[str]]]:
+def _unused_columns(said: Mentions, parts: _Parts) -> Iterator[tuple[str, Collection[str]]]:
     """Yield the phrases of the question that are the names of columns of which the statement reads none, with these."""
     catalog = parts.query.catalog
     named: dict[tuple[str, ...], tuple[str, set[str]]] = {}
@@ -382,7 +383,7 @@ def _listed(columns: Collection[str]) -> str:
     return ", ".join(sorted(columns)[:_MAX_COLUMNS])
 
 
-def _keys_returned(said: Said, parts: _Parts, outputs: Sequence[OutputColumn]) -> Iterator[tuple[Table, str, str]]:
+def _keys_returned(said: Mentions, parts: _Parts, outputs: Sequence[OutputColumn]) -> Iterator[tuple[Table, str, str]]:
     """Yield tables that the question names of which the statement returns the key alone, with the key and the name.
 
     The name is the only text column whose values tell the rows apart. A question that names the key wants it, and the

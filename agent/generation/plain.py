@@ -4,7 +4,7 @@ The prompt is the schema as CREATE TABLE statements and the question. The model 
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
@@ -18,7 +18,8 @@ from datasphinx.agent.errors import ModelAnswerUnreadable, ModelRejected, ModelU
 from datasphinx.agent.examples.selection import ShownExample, examples_in_prompt
 from datasphinx.agent.generation.attempts import refused_sql
 from datasphinx.agent.generation.prompt import question_context, today_text
-from datasphinx.agent.generation.writing import WrittenSql, attempt_context, shown_examples
+from datasphinx.agent.generation.question import Question
+from datasphinx.agent.generation.writing import WrittenSql, attempt_context
 from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.llm.parse import clean_sql, holds_statement
 from datasphinx.agent.llm.reasoning import without_reasoning
@@ -28,7 +29,6 @@ from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.compare import canonical_sql
 from datasphinx.agent.sql.guard import parse
 from datasphinx.agent.sql.repair import repair
-from datasphinx.agent.state import State
 
 _START = "```sql\nSELECT"
 """The beginning of the answer, which the model continues."""
@@ -47,12 +47,13 @@ class PlainSqlWriter:
 
     model: ModelClient
     finds_alternatives: bool = False
+    shows_examples: bool = True
 
     def write(
         self,
-        state: State,
+        question: Question,
         source: Source,
-        choose_examples: Callable[[], Sequence[ShownExample]],
+        examples: Sequence[ShownExample],
         today: date,
         *,
         approach: str = "",
@@ -62,20 +63,19 @@ class PlainSqlWriter:
 
         Further attempts are sampled, up to three times if a statement equals one that failed.
         """
-        examples, changes = shown_examples(state.get("examples"), choose_examples)
-        messages = _messages(state, source, examples, today, approach)
-        dialect = source.catalog.dialect
-        tried, attempt = refused_sql(state.get("attempts") or (), dialect), state.get("sql_generate_count", 0)
+        messages = _messages(question, source, examples, today, approach)
+        dialect, attempt = source.catalog.dialect, question.generation
+        tried = refused_sql(question.attempts, dialect)
         for sample in count(1):
             try:
                 sql = self._statement(messages, dialect, seed=attempt * _MAX_SAMPLES + sample if attempt else 0)
             except ModelAnswerUnreadable as error:
-                return WrittenSql(problem=error.as_message(), changes=changes)
+                return WrittenSql(problem=error.as_message())
             repaired = repair(sql, source.catalog)
             sql, repairs = (repaired.sql, repaired.description) if repaired else (sql, "")
             if not attempt or sample == _MAX_SAMPLES or canonical_sql(sql, dialect) not in tried:
                 break
-        return WrittenSql(sql, repairs, "" if sql else Message("answer_empty"), changes=changes)
+        return WrittenSql(sql, repairs, "" if sql else Message("answer_empty"))
 
     def _statement(self, messages: list[BaseMessage], dialect: str, seed: int) -> str:
         """Return the statement that the model writes, greedily with `seed` 0, else sampled; empty if it writes none."""
@@ -101,17 +101,16 @@ class PlainSqlWriter:
 
 
 def _messages(
-    state: State, source: Source, examples: Sequence[ShownExample], today: date, task: str
+    question: Question, source: Source, examples: Sequence[ShownExample], today: date, task: str
 ) -> list[BaseMessage]:
-    selection, question = state["relevant_tables_with_rel_columns"], state["question"]
-    context = [*question_context(state, source), *attempt_context(state.get("attempts") or (), task)]
+    context = [*question_context(question, source), *attempt_context(question.attempts, task)]
     return prompts.render(
         "generate_sql",
         "plain",
         dialect=source.database.product,
         today=today_text(today, source),
-        schema=create_statements(source.shown_catalog, selection, source.database.quote),
+        schema=create_statements(source.shown_catalog, question.columns, source.database.quote),
         examples=examples_in_prompt(examples),
         context="".join(f"{paragraph}\n\n" for paragraph in context),
-        question=question,
+        question=question.text,
     )

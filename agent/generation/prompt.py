@@ -12,15 +12,15 @@ from datetime import date
 from langchain_core.messages import BaseMessage
 
 from datasphinx import prompts
-from datasphinx.agent.generation.definitions import Asked, asked_in, definitions_of
-from datasphinx.agent.generation.follow_ups import conversation_paragraphs, with_previous
+from datasphinx.agent.generation.definitions import definitions_of
+from datasphinx.agent.generation.follow_ups import conversation_paragraphs
+from datasphinx.agent.generation.question import Question
 from datasphinx.agent.retrieval.value_index import is_spelling
 from datasphinx.agent.schema.describe import describe, literal, prompt_line, quoted_key
 from datasphinx.agent.schema.personal import personal_content
 from datasphinx.agent.schema.words import normal_form
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.names import referenced_names
-from datasphinx.agent.state import State
 
 _LIST_HEADING = "All tables with the names of their columns (-> references, ~> probably references):"
 _DETAILS_HEADING = "The tables that the question is probably about, in detail:"
@@ -35,27 +35,32 @@ _OUTPUT_TYPE_HINTS = {
 
 def question_messages(
     name: str,
-    state: State,
+    question: Question,
     source: Source,
     today: date,
     *,
     context: Sequence[str] = (),
     form: str = "",
+    other_sql: str = "",
     **variables: str,
 ) -> list[BaseMessage]:
-    """Return the messages of the template `name`, which has no system part of its own, for the question in `state`.
+    """Return the messages of the template `name`, which has no system part of its own, for `question`.
 
     `context` has further paragraphs below the question, and `variables` the other variables of the template. `form`
-    tells the model how an answer is worded.
+    tells the model how an answer is worded. The tables of `other_sql`, or else of the last statement, are described.
     """
-    paragraphs = [*question_context(state, source), *context, *_further_details(state, source)]
+    paragraphs = [
+        *question_context(question, source),
+        *context,
+        *_further_details(other_sql or question.sql, question, source),
+    ]
     return prompts.render(
         name,
         instructions=source.instructions,
         dialect=source.database.product,
-        schema=_schema(state, source),
+        schema=_schema(question, source),
         today=today_text(today, source),
-        question=state["question"],
+        question=question.text,
         context="".join(f"\n\n{paragraph}" for paragraph in paragraphs),
         form=f"\n\n{form}" if form else "",
         **variables,
@@ -76,12 +81,11 @@ def today_text(today: date, source: Source) -> str:
     return f"{_WEEKDAYS[today.weekday()]}, {today.isoformat()} ({', '.join(about)})"
 
 
-def _schema(state: State, source: Source) -> str:
+def _schema(question: Question, source: Source) -> str:
     """Return the selected tables in detail, below the list of all tables if prompts contain it."""
-    columns = state["relevant_tables_with_rel_columns"]
-    selection = {key: columns[key] for key in sorted(columns)}
+    selection = {key: question.columns[key] for key in sorted(question.columns)}
     # The meanings of codes are read with statements.
-    reads_codes = not state.get("sql_only")
+    reads_codes = not question.sql_only
     details = source.memoized(
         ("schema", reads_codes, tuple((key, tuple(names)) for key, names in selection.items())),
         lambda: describe(
@@ -91,41 +95,38 @@ def _schema(state: State, source: Source) -> str:
             meanings=source.code_meanings(selection) if reads_codes else {},
         ),
     )
-    listed = table_list(state, source)
+    listed = table_list(question, source)
     return f"{_LIST_HEADING}\n{listed}\n\n{_DETAILS_HEADING}\n\n{details}" if listed else details
 
 
-def table_list(state: State, source: Source) -> str:
-    """Return the list of all tables that is part of the prompts about the question in `state`; "" if there is none."""
-    limit = state.get("table_list_tokens", 0)
-    return source.table_list(limit) if limit else ""
+def table_list(question: Question, source: Source) -> str:
+    """Return the list of all tables that is part of the prompts about `question`; "" if there is none."""
+    return source.table_list(question.table_list_tokens) if question.table_list_tokens else ""
 
 
-def _further_details(state: State, source: Source) -> list[str]:
-    """Return a paragraph with those tables of the last query in detail that the schema only lists.
+def _further_details(sql: str, question: Question, source: Source) -> list[str]:
+    """Return a paragraph with those tables of `sql` in detail that the schema only lists.
 
     It is not part of the schema, because the system message is the same for all calls of a question.
     """
-    sql, shown = state.get("sql_request"), state["relevant_tables_with_rel_columns"]
-    if not sql or not table_list(state, source):
+    if not sql or not table_list(question, source):
         return []
     catalog = source.shown_catalog
-    tables = sorted(key for key in referenced_names(sql, catalog).tables if key not in shown)
+    tables = sorted(key for key in referenced_names(sql, catalog).tables if key not in question.columns)
     selection = {key: catalog.tables[key].column_names for key in tables}
     details = describe(catalog, selection, source.database.quote)
     return [f"Further tables of the query:\n{details}"] if details else []
 
 
-def _stored_values(state: State, source: Source) -> list[str]:
+def _stored_values(question: Question, source: Source) -> list[str]:
     """Return a line with the stored values that words of the question or of the user's answers refer to.
 
     Of a value that several columns have, all are named. A value that looks personal is shown only if the user wrote all
     of it.
     """
-    said = [state["question"], *(clarification["answer"] for clarification in state.get("clarifications") or ())]
-    text, selection = "\n".join(said), state["relevant_tables_with_rel_columns"]
-    if table_list(state, source):
-        selection = {**selection, **{k: v for k, v in source.shown_catalog.selection().items() if k not in selection}}
+    text, selection = "\n".join(question.asked.texts), question.columns
+    if table_list(question, source):
+        selection = {**source.shown_catalog.selection(), **selection}
     quote, by_phrase = source.database.quote, defaultdict[str, dict[str, str]](dict)
     links = source.linked_values(text, selection)
     same = source.values.lookup(link.value for link in links)
@@ -145,26 +146,20 @@ def _stored_values(state: State, source: Source) -> list[str]:
     return [f"Stored values that the question mentions: {prompt_line('; '.join(conditions))}"] if conditions else []
 
 
-def named_in(state: State) -> Asked:
-    """Return the question in `state` for its business knowledge: a follow-up is about the measures before it."""
-    return Asked(with_previous(state["question"], state.get("follows")), asked_in(state).answers)
-
-
-def question_context(state: State, source: Source) -> list[str]:
+def question_context(question: Question, source: Source) -> list[str]:
     """Return what is known about the question besides its text, a paragraph each.
 
     These are the definitions and the stored values that it mentions, the conversation before it, clarifications,
     remarks, rejected statements, and the requested output type.
     """
-    follows = state.get("follows")
     parts = [
-        *definitions_of(named_in(state), state["relevant_tables_with_rel_columns"], source),
-        *_stored_values(state, source),
-        *conversation_paragraphs(follows, state.get("turns") or (), state.get("source")),
+        *definitions_of(question.named, question.columns, source),
+        *_stored_values(question, source),
+        *conversation_paragraphs(question.follows, question.turns, question.source),
     ]
-    for clarification in state.get("clarifications") or ():
-        question, answer = clarification["question"], clarification["answer"]
-        parts.append(f"Clarified: {question} - {answer}" if question else f"The user remarks: {answer}")
-    parts += [f"The user rejected the answer of: {sql}" for sql in state.get("rejected_sql") or ()]
-    parts += [_OUTPUT_TYPE_HINTS[name] for name in (state.get("output_type"),) if name in _OUTPUT_TYPE_HINTS]
-    return parts
+    for clarification in question.clarifications:
+        asked, answer = clarification["question"], clarification["answer"]
+        parts.append(f"Clarified: {asked} - {answer}" if asked else f"The user remarks: {answer}")
+    parts += [f"The user rejected the answer of: {sql}" for sql in question.rejected_sql]
+    hint = _OUTPUT_TYPE_HINTS.get(question.output_type or "")
+    return [*parts, hint] if hint else parts

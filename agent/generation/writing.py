@@ -1,6 +1,6 @@
 """Writing a statement with a model."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Protocol
@@ -10,7 +10,8 @@ from datasphinx.agent.errors import ModelAnswerUnreadable
 from datasphinx.agent.examples.selection import ShownExample, examples_in_prompt
 from datasphinx.agent.generation.attempts import current
 from datasphinx.agent.generation.definitions import names_metric
-from datasphinx.agent.generation.prompt import form_task, named_in, question_messages, table_list
+from datasphinx.agent.generation.prompt import form_task, question_messages, table_list
+from datasphinx.agent.generation.question import Question
 from datasphinx.agent.knowledge.metric_query import metric_statement
 from datasphinx.agent.knowledge.references import Unresolved
 from datasphinx.agent.llm.client import ModelClient
@@ -18,8 +19,7 @@ from datasphinx.agent.llm.schemas import GeneratedSQL
 from datasphinx.agent.record.step import note
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.repair import repair
-from datasphinx.agent.state import State
-from datasphinx.agent.types import AnswerForm, Attempt, Evidence, Origin
+from datasphinx.agent.types import AnswerForm, Attempt, Evidence, Origin, OutputType
 
 APPROACHES = (
     "Decide first which rows of which tables count, then how they are joined, then what is computed of them. Write one "
@@ -60,13 +60,30 @@ class WrittenSql:
     """Whether the rows of the last answer are to be shown in another form, without a statement."""
     origin: Origin = "model"
     """Who wrote it: the model, or code from the metrics that it names."""
-    changes: dict[str, Any] = field(default_factory=dict)
-    """Further changes of the state."""
+    language: str = ""
+    """The language of the question, if the model stated it."""
+    title: str | None = None
+    """A title of the conversation; None if the model was not asked for one."""
+    assumptions: Sequence[str] = ()
+    not_answered: Sequence[str] = ()
+    """The parts of the question that it leaves out."""
+    output_type: OutputType | None = None
+    """The form of the answer that the model proposes."""
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """The changes of the state for all of it besides the statement."""
+        return {
+            "assumptions": list(self.assumptions),
+            "not_answered": list(self.not_answered),
+            "proposed_output_type": self.output_type,
+            **({"language": self.language} if self.language else {}),
+        }
 
     @property
     def facts(self) -> dict[str, Any]:
         """What is known about the statement, as facts of an `Attempt`."""
-        facts = {"form": self.form, "evidence": self.evidence}
+        facts = {"form": self.form, "evidence": self.evidence, "problem": self.problem}
         return {name: value for name, value in facts.items() if value}
 
 
@@ -77,17 +94,21 @@ class SqlWriter(Protocol):
     def finds_alternatives(self) -> bool:
         """Whether an answer may give alternatives, so that no other call has to review the question."""
 
+    @property
+    def shows_examples(self) -> bool:
+        """Whether its prompts show few-shot examples."""
+
     def write(
         self,
-        state: State,
+        question: Question,
         source: Source,
-        choose_examples: Callable[[], Sequence[ShownExample]],
+        examples: Sequence[ShownExample],
         today: date,
         *,
         approach: str = "",
         may_offer: bool = False,
     ) -> WrittenSql:
-        """Return a statement for the question in `state`; `choose_examples` selects few-shot examples for the prompt.
+        """Return a statement for `question`; `examples` are few-shot examples for the prompt.
 
         `approach` is a further paragraph of the prompt. With `may_offer`, the model may give alternatives instead of a
         statement, if it `finds_alternatives`.
@@ -103,47 +124,52 @@ class StandardSqlWriter:
 
     model: ModelClient
     finds_alternatives: bool = True
+    shows_examples: bool = True
 
     def write(
         self,
-        state: State,
+        question: Question,
         source: Source,
-        choose_examples: Callable[[], Sequence[ShownExample]],
+        examples: Sequence[ShownExample],
         today: date,
         *,
         approach: str = "",
         may_offer: bool = False,
     ) -> WrittenSql:
         """Return a statement, repaired without the model where that is unambiguous. See `SqlWriter.write`."""
-        examples, changes = shown_examples(state.get("examples"), choose_examples)
         task = prompts.load("alternatives")[1].template if may_offer else approach
-        conversation = [prompts.load("conversation")[1].template] if state.get("follows") else []
-        may_name = not approach and not state.get("attempts") and names_metric(named_in(state), source)
+        conversation = [prompts.load("conversation")[1].template] if question.follows else []
+        may_name = not approach and not question.attempts and names_metric(question.named, source)
         metrics = [prompts.load("metrics")[1].template] if may_name else []
-        is_first = not (approach or state.get("turns") or state.get("clarifications") or state.get("attempts"))
+        is_first = not (approach or question.turns or question.clarifications or question.attempts)
         messages = question_messages(
             "generate_sql",
-            state,
+            question,
             source,
             today,
-            context=[*conversation, *metrics, *attempt_context(state.get("attempts") or (), task)],
+            context=[*conversation, *metrics, *attempt_context(question.attempts, task)],
             form=form_task(words_answers=self.model.words_answers),
             examples=examples_in_prompt(examples),
         )
         try:
             without = frozenset[str]() if may_offer else GeneratedSQL.alternative_fields
-            without |= frozenset[str]() if state.get("follows") else GeneratedSQL.follow_up_fields
+            without |= frozenset[str]() if question.follows else GeneratedSQL.follow_up_fields
             without |= frozenset[str]() if may_name else GeneratedSQL.metric_fields
             without |= frozenset[str]() if is_first and self.model.words_answers else GeneratedSQL.first_fields
             answer = self.model.ask(GeneratedSQL, messages, without=without)
         except ModelAnswerUnreadable as error:
-            return WrittenSql(problem=error.as_message(), changes=changes)
-        changes |= {"language": answer.language} if answer.language else {}
-        changes |= {"title": answer.title} if is_first else {}
+            return WrittenSql(problem=error.as_message())
+        title = answer.title if is_first else None
         if answer.off_topic:
-            shows_all = len(state["relevant_tables"]) >= len(source.shown_catalog.tables)
-            saw_all = shows_all or bool(table_list(state, source))
-            return WrittenSql(problem=answer.reason, is_off_topic=True, is_final=saw_all, changes=changes)
+            shows_all = len(question.tables) >= len(source.shown_catalog.tables)
+            saw_all = shows_all or bool(table_list(question, source))
+            return WrittenSql(
+                problem=answer.reason,
+                is_off_topic=True,
+                is_final=saw_all,
+                language=answer.language or "",
+                title=title,
+            )
         first = next((option for option in answer.alternatives if option.sql), answer)
         sql, origin = first.sql or "", WrittenSql.origin
         if answer.metric and not answer.alternatives:
@@ -153,35 +179,23 @@ class StandardSqlWriter:
                 note(f"the metrics were not compiled: {error}")
                 if not sql:
                     problem = f"the metrics cannot be computed like this: {error}. {error.suggestion}".rstrip()
-                    return WrittenSql(problem=problem, changes=changes)
+                    return WrittenSql(problem=problem, language=answer.language or "", title=title)
         repaired = repair(sql, source.catalog) if origin == "model" else None
         return WrittenSql(
             repaired.sql if repaired else sql,
             repaired.description if repaired else "",
             alternatives=answer if answer.alternatives else None,
-            standalone=answer.standalone if state.get("follows") else "",
+            standalone=answer.standalone if question.follows else "",
             reply="" if sql or answer.alternatives else answer.reply,
-            is_form_only=not (sql or answer.alternatives or state.get("sql_request"))
-            and bool(answer.form() or answer.output_type),
+            is_form_only=not (sql or answer.alternatives or question.sql) and bool(answer.form() or answer.output_type),
             form=first.form(),
             origin=origin,
-            changes={
-                **changes,
-                "assumptions": answer.assumptions,
-                "not_answered": answer.not_answered,
-                "proposed_output_type": answer.output_type,
-            },
+            language=answer.language or "",
+            title=title,
+            assumptions=answer.assumptions,
+            not_answered=answer.not_answered,
+            output_type=answer.output_type,
         )
-
-
-def shown_examples(
-    examples: list[dict[str, Any]] | None, choose_examples: Callable[[], Sequence[ShownExample]]
-) -> tuple[Sequence[ShownExample], dict[str, Any]]:
-    """Return the few-shot examples of the question, chosen at its first attempt, and the changes of the state."""
-    if examples is not None:
-        return examples, {}
-    chosen = list(choose_examples())
-    return chosen, {"examples": chosen}
 
 
 def attempt_context(attempts: Sequence[Attempt], task: str) -> list[str]:

@@ -1,16 +1,18 @@
 """The questions of a report: planned by the model, or given by the user, who may be asked to approve a plan."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from datasphinx.agent.analysis.start import start_analysis
-from datasphinx.agent.answers.texts_without_rows import said_of, supported_reason
+from datasphinx.agent.answers.texts_without_rows import said_about, supported_reason
 from datasphinx.agent.clarify.feedback import apply_user_input
 from datasphinx.agent.conversation.inputs import inputs_of, previous_inputs
 from datasphinx.agent.core.text import clean_question
 from datasphinx.agent.datasets.options import LoadOptions
 from datasphinx.agent.errors import InputInvalid
 from datasphinx.agent.generation.prompt import question_messages
+from datasphinx.agent.generation.question import question_of
 from datasphinx.agent.knowledge.prompt import metrics_paragraph
 from datasphinx.agent.linking import link_source, off_topic
 from datasphinx.agent.messages import Message, language_in, render
@@ -19,7 +21,7 @@ from datasphinx.agent.report.fixed_plan import fixed_plan
 from datasphinx.agent.report.schemas import ReportPlan, SubQuestion
 from datasphinx.agent.services import Services
 from datasphinx.agent.sources.source import Source
-from datasphinx.agent.state import ReportInput, ReportState, State
+from datasphinx.agent.state import ReportInput, ReportState
 from datasphinx.agent.types import ClarifyingQuestion, Option, PlannedQuestion
 
 MAX_PLANNED = 8
@@ -28,7 +30,7 @@ APPROVAL = "plan"
 
 _KEPT_INPUTS = ("source", "files", "datasets", "load", "clarify", "effort", "approve_plan")
 """Inputs that stay in effect until the report is written."""
-_CARRIED_ON = ("plan", "parts", "clarification", "clarifications", "clarification_count")
+_KEPT_STATE = ("plan", "parts", "clarification", "clarifications", "clarification_count")
 
 
 def begin(state: ReportState, services: Services) -> dict[str, Any]:
@@ -38,7 +40,7 @@ def begin(state: ReportState, services: Services) -> dict[str, Any]:
         return {**inputs, "clarification": None}
     asked = state.get("clarification")
     question = asked.get("about") if isinstance(asked, dict) else None
-    carried = {name: state[name] for name in _CARRIED_ON if state.get(name)}  # type: ignore[literal-required]
+    carried = {name: state[name] for name in _KEPT_STATE if state.get(name)}  # type: ignore[literal-required]
     kept = previous_inputs(state, _KEPT_INPUTS)
     return {**kept, **inputs, **carried, "question": question or inputs.get("question")}
 
@@ -165,13 +167,13 @@ def _written(state: ReportState, services: Services) -> dict[str, Any]:
     if not linked.keys:
         raise off_topic(linked.reason, source)
     tables = {key: list(source.shown_catalog.tables[key].column_names) for key in linked.keys}
-    seen = {**state, "relevant_tables_with_rel_columns": tables, "table_list_tokens": linked.list_tokens}
+    asked = replace(question_of(state), columns=tables, table_list_tokens=linked.list_tokens)
     context = metrics_paragraph(source.knowledge, tables)
     today = services.today_of(source)
-    messages = question_messages("plan_report", cast(State, seen), source, today, context=context)
+    messages = question_messages("plan_report", asked, source, today, context=context)
     planned = services.roles.planner.ask(ReportPlan, messages)
     questions = [each for each in planned.questions if each.question.strip()]
     if not questions:
-        raise off_topic(supported_reason(planned.reason, said_of(cast(State, state))), source)
+        raise off_topic(supported_reason(planned.reason, said_about(asked)), source)
     language = {"language": planned.language} if planned.language else {}
     return {"plan": planned_questions(questions[:MAX_PLANNED]), **language}

@@ -36,7 +36,15 @@ def test_right_statement_passes_unchanged(scripted: Scripted) -> None:
         {
             "validation": VALID,
             "sql_validation_count": 1,
-            "attempts": [{"sql": COUNT["sql"], "origin": "model", "outcome": None, "evidence": {"is_confirmed": True}}],
+            "attempts": [
+                {
+                    "sql": COUNT["sql"],
+                    "origin": "model",
+                    "outcome": None,
+                    "is_validated": True,
+                    "evidence": {"is_confirmed": True},
+                }
+            ],
             "audit": steps[5][1]["audit"],
         }
     ]

@@ -6,12 +6,12 @@ from datetime import date
 
 import pytest
 
-from datasphinx.agent.generation.doubts import Said, doubts_about, doubts_of
+from datasphinx.agent.generation.doubts import Mentions, doubts_about, doubts_of
+from datasphinx.agent.generation.question import Question
 from datasphinx.agent.retrieval.linked_values import LinkedValue
 from datasphinx.agent.schema.catalog import Catalog, Column, ForeignKey, Table
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
-from datasphinx.agent.state import State
 
 TODAY = date(2026, 5, 4)
 PRODUCTS = Table(
@@ -38,7 +38,7 @@ ENGINES = ("sqlite", "postgres", "mysql", "duckdb", "clickhouse", "snowflake", "
 
 def doubts(question: str, sql: str, dialect: str = "sqlite", **said: object) -> str:
     catalog = Catalog(dialect, {table.key: table for table in (PRODUCTS, SALES, PEOPLE)})
-    return "; ".join(doubts_about(sql, replace(Said(question), **said), catalog, TODAY))
+    return "; ".join(doubts_about(sql, replace(Mentions(question), **said), catalog, TODAY))
 
 
 @pytest.mark.parametrize("dialect", ENGINES)
@@ -133,8 +133,8 @@ def test_one_of_few_kinds_is_a_doubt_only_if_another_one_was_said() -> None:
     catalog = Catalog("sqlite", {"sales": SALES}, values={("sales", "city"): ("coastal", "inland")})
     sql = "SELECT COUNT(*) FROM sales WHERE city = 'coastal'"
 
-    assert doubts_about(sql, Said("How many sales by the sea?"), catalog, TODAY) == ()
-    assert len(doubts_about(sql, Said("How many inland sales?"), catalog, TODAY)) == 1
+    assert doubts_about(sql, Mentions("How many sales by the sea?"), catalog, TODAY) == ()
+    assert len(doubts_about(sql, Mentions("How many inland sales?"), catalog, TODAY)) == 1
 
 
 def test_comments_and_business_names_are_names_of_columns() -> None:
@@ -164,7 +164,7 @@ def test_a_code_that_the_answer_explains_may_stand_for_its_name() -> None:
     by_store = "SELECT store_id, SUM(guests) FROM visits GROUP BY 1"
     for visits, is_doubted in ((VISITS, True), (EXPLAINED, False)):
         catalog = Catalog("sqlite", {table.key: table for table in (STORES, visits)})
-        assert bool(doubts_about(by_store, Said("Guests by store"), catalog, TODAY)) == is_doubted
+        assert bool(doubts_about(by_store, Mentions("Guests by store"), catalog, TODAY)) == is_doubted
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_a_code_that_the_answer_explains_may_stand_for_its_name() -> None:
 )
 def test_a_key_in_place_of_the_name_of_what_the_question_names(question: str, sql: str, is_doubted: bool) -> None:
     catalog = Catalog("sqlite", {table.key: table for table in (STORES, VISITS)})
-    found = [doubt for doubt in doubts_about(sql, Said(question), catalog, TODAY) if doubt.code == "key_returned"]
+    found = [doubt for doubt in doubts_about(sql, Mentions(question), catalog, TODAY) if doubt.code == "key_returned"]
     told = "the query returns store_id of stores, and the question names stores, which stores.sign tells apart"
     assert found == ([told] if is_doubted else [])
 
@@ -194,11 +194,8 @@ def test_what_was_said_in_one_conversation_is_not_said_in_another() -> None:
     with closing(Services(load_settings())) as services:
         source = services.source(None)
         sql = "SELECT COUNT(*) FROM orders WHERE ordered_on >= '2024-01-01' AND ordered_on < '2025-01-01'"
-        state: State = {
-            "question": "And how many orders?",
-            "relevant_tables_with_rel_columns": {"orders": ["ordered_on"]},
-        }
-        earlier: State = {**state, "turns": [{"question": "Sales in 2024?", "sql": sql}]}
+        question = Question("And how many orders?", {"orders": ["ordered_on"]})
+        later = replace(question, turns=[{"question": "Sales in 2024?", "sql": sql}])
 
-        assert doubts_of(earlier, source, sql, TODAY) == ()
-        assert len(doubts_of(state, source, sql, TODAY)) == 1
+        assert doubts_of(later, (), source, sql, TODAY) == ()
+        assert len(doubts_of(question, (), source, sql, TODAY)) == 1
