@@ -25,7 +25,7 @@ from datasphinx.agent.record.events import Event
 from datasphinx.agent.record.recorder import Recorder
 from datasphinx.agent.record.store import Store
 from datasphinx.agent.report.graph import build_report
-from datasphinx.agent.run_events import CARRIED_ON, REPLAYED_SETTINGS, RUN_SQL
+from datasphinx.agent.run_events import CONVERSATION, REPLAYED_SETTINGS, RUN_SQL
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import Settings
 from datasphinx.agent.state import Output
@@ -226,7 +226,7 @@ def _replay_question(
         # The recorded run may have ended because the source could not be opened.
         if problem.code != error:
             raise
-    conversation = {name: inputs.pop(name) for name in CARRIED_ON if name in inputs}
+    conversation = {name: inputs.pop(name) for name in CONVERSATION if name in inputs}
     turns, executed = conversation.get("turns"), [body["sql"] for kind, body in recorded if kind == "statement"]
     last = turns[-1]["sql"] if turns else None
     may_reuse = recorded[-1][1].get("sql") == last or all(kind != "llm" for kind, _ in recorded)
@@ -268,7 +268,7 @@ def _replay_analysis(
     Raises:
         NotFound: a file or dataset of the question is no longer stored.
     """
-    conversation = {name: inputs.pop(name) for name in CARRIED_ON if name in inputs}
+    conversation = {name: inputs.pop(name) for name in CONVERSATION if name in inputs}
     # The path of a file may have other content now; the id of its stored copy does not.
     files = _files(recorded)
     if files:
@@ -286,7 +286,7 @@ def _replay_report(
     inputs: dict[str, Any], recorded: Sequence[tuple[str, dict[str, Any]]], services: Services, error: str | None
 ) -> Output:
     """Return the output of the report graph; its questions are replayed from traces of their own."""
-    conversation = {name: inputs.pop(name) for name in CARRIED_ON if name in inputs}
+    conversation = {name: inputs.pop(name) for name in CONVERSATION if name in inputs}
     return run_recorded(build_report(services, InMemorySaver()), inputs, conversation, error, last="write")
 
 

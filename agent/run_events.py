@@ -74,7 +74,7 @@ LOGGED_ANSWER = "logged_answer"
 RUN_SQL = "run_sql"
 """The name of the tool that runs a statement of an MCP client, instead of that of a graph."""
 
-CARRIED_ON = tuple(name for name in state.CARRIED_ON if name not in (*_INPUTS, "result", "parts"))
+CONVERSATION = tuple(name for name in state.CARRIED_ON if name not in (*_INPUTS, "result", "parts"))
 """Other keys that a run may take over from the thread; rows are not logged."""
 
 _STEP_FACTS = ("failure", "sql_request", "sql_error_info", "used_stop_words")
@@ -92,7 +92,7 @@ def run_body(
 
     `knowledge` has the hash of the business knowledge by source.
     """
-    inputs = {name: run_input[name] for name in (*_INPUTS, *CARRIED_ON) if run_input.get(name) not in (None, [], {})}
+    inputs = {name: run_input[name] for name in (*_INPUTS, *CONVERSATION) if run_input.get(name) not in (None, [], {})}
     if isinstance(inputs.get("question"), str):
         # A question one character too long is refused like any longer one, so the rest is not logged.
         inputs["question"] = inputs["question"][: MAX_QUESTION_CHARS + 1]

@@ -83,7 +83,7 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     told.add(explained_codes(sql, result, source.catalog, language))
     known = facts.with_literals(said)
     assumed = [one for one in dict.fromkeys(assumptions) if not unsupported(one, known, facts.names)]
-    found, notes = source.findings_about(sql)
+    found, notes = source.doubts_and_notes(sql)
     # The model has seen them all before it confirmed the statement.
     doubts = [] if is_checked else [*found, *_open_doubts(result, sql, objection_to(state["attempts"]), source)]
     limits = [
@@ -109,7 +109,7 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         tell_confidence(told, None, 0.0)
     else:
         confidence = _confidence(question, attempt, assumptions, services, source, result)
-        tell_confidence(told, confidence, services.threshold(services.roles.confidence), has_findings=bool(doubts))
+        tell_confidence(told, confidence, services.threshold(services.roles.confidence), has_doubts=bool(doubts))
     told.checked = is_checked and not verified
     told.definitions = applied_definitions(question.asked, source, sql)
     defined = defined_conditions(question.asked, source, sql)

@@ -26,14 +26,14 @@ def with_result(evidence: Evidence, rows: Sequence[Sequence[Any]]) -> Evidence:
 
 
 def tell_confidence(
-    answer: Answer, confidence: Confidence | None, threshold: float, *, has_findings: bool = False
+    answer: Answer, confidence: Confidence | None, threshold: float, *, has_doubts: bool = False
 ) -> None:
     """Set the confidence in `answer` and its status; below `threshold`, the text ends with the reason.
 
-    Without a confidence, an answer with unresolved findings is unsure. A confidence that is not high is noted in the
+    Without a confidence, an answer with unresolved doubts is unsure. A confidence that is not high is noted in the
     audit of the current step.
     """
-    is_unsure = confidence["value"] < threshold if confidence else has_findings
+    is_unsure = confidence["value"] < threshold if confidence else has_doubts
     answer.confidence, answer.status = confidence, "unsure" if is_unsure else "ok"
     if confidence and confidence["value"] < max(threshold, _HIGH):
         note(f"{confidence['word']}: {confidence['reason']}")

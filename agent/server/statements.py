@@ -75,7 +75,7 @@ async def run_for_client(
     def work(stop: Cancellation) -> tuple[Result, str, list[str]]:
         source = services.source(name)
         result, trace_id = run_recorded(sql, source, name, services, stop, origin)
-        told = [one.in_language(language) for texts in source.findings_about(sql) for one in texts]
+        told = [one.in_language(language) for texts in source.doubts_and_notes(sql) for one in texts]
         return result, trace_id, told
 
     return await cancellable(work)

@@ -181,14 +181,14 @@ class Source:
         return value
 
     def warnings_about(self, sql: str) -> tuple[str, ...]:
-        """Return the warnings and the findings of the static checks about `sql`."""
+        """Return the warnings and the doubts of the static checks about `sql`."""
         return tuple(remark.text for remark in self._remarks(sql) if remark.effect != "note")
 
-    def findings_about(self, sql: str) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
-        """Return what a user should know about the figures of `sql`: the findings of the static checks, and notes."""
+    def doubts_and_notes(self, sql: str) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
+        """Return what a user should know about the figures of `sql`: the doubts of the static checks, and notes."""
         remarks = self._remarks(sql)
-        findings = tuple(remark.text for remark in remarks if remark.effect == "finding")
-        return findings, tuple(remark.text for remark in remarks if remark.effect == "note")
+        doubts = tuple(remark.text for remark in remarks if remark.effect == "doubt")
+        return doubts, tuple(remark.text for remark in remarks if remark.effect == "note")
 
     def _remarks(self, sql: str) -> tuple[Remark, ...]:
         return self.memoized(

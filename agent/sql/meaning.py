@@ -91,7 +91,7 @@ def repeated_values(query: _Query) -> Iterator[Remark]:
                 code = "equal_values_added_once" if _is_distinct(call) else "values_repeated"
                 message = Message(code, value=text, by=_names(others, rows), source=_names(sources, rows))
                 probes = [rows.repetition(path) for path in others]
-                yield Remark(message, "finding", _sql(probes[0] if len(probes) == 1 else None, query))
+                yield Remark(message, "doubt", _sql(probes[0] if len(probes) == 1 else None, query))
 
 
 def _is_harmless_distinct(call: exp.Expr, rows: JoinedRows) -> bool:
@@ -179,7 +179,7 @@ def lost_listed_rows(query: _Query) -> Iterator[Remark]:
                 is_missing = exp.Is(this=exp.column(one[1], one[0][-1]), expression=exp.Null())
                 if key.column.null_share:
                     message = Message("rows_without_key_lost", table=key.table.key, column=key.column.name)
-                    yield Remark(message, "finding", _sql(listed.where(is_missing) if listed else None, query))
+                    yield Remark(message, "doubt", _sql(listed.where(is_missing) if listed else None, query))
 
 
 def limits_without_order(query: _Query) -> Iterator[Remark]:
@@ -195,7 +195,7 @@ def limits_without_order(query: _Query) -> Iterator[Remark]:
             others.set("offset", exp.Offset(expression=count.copy()))
             others.set("limit", exp.Limit(expression=exp.Literal.number(1)))
             probe, rows = _sql(others, query), int(count.name) if count.is_int else 0
-            yield Remark(Message("limit_without_order", count=count.name), "finding", probe, rows)
+            yield Remark(Message("limit_without_order", count=count.name), "doubt", probe, rows)
 
 
 def exclusions_with_null(query: _Query) -> Iterator[Remark]:
@@ -520,7 +520,7 @@ def _sql(query: exp.Select | None, own: _Query) -> str:
 
 
 def _finding(code: str, **facts: str) -> Remark:
-    return Remark(Message(code, **facts), "finding")
+    return Remark(Message(code, **facts), "doubt")
 
 
 def _is_distinct(call: exp.Expr) -> bool:

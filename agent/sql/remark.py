@@ -7,11 +7,11 @@ from typing import Literal
 from datasphinx.agent.messages import Message
 from datasphinx.agent.sql.names import ResolvedQuery
 
-Effect = Literal["problem", "warning", "finding", "note"]
+Effect = Literal["problem", "warning", "doubt", "note"]
 """What follows from a remark.
 
 A "problem" is a construct that the database would reject. A "warning" is a likely mistake, told to the model that
-reviews the statement. A "finding" is told to the model as well and, if the statement stays, to the user. A "note" says
+reviews the statement. A "doubt" is told to the model as well and, if the statement stays, to the user. A "note" says
 which rows a figure counts or leaves out and is told to the user only.
 """
 

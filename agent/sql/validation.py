@@ -342,7 +342,7 @@ def other_spellings(
             differs = exp.NEQ(this=name.copy(), expression=exp.Literal.string(literal))
             probe = exp.select("1").from_(exp.table_(full.name, db=full.schema, quoted=True))
             probe = probe.where(name.isin(*others), differs).limit(1)
-            yield Remark(text, "finding", probe.sql(dialect=query.dialect))
+            yield Remark(text, "doubt", probe.sql(dialect=query.dialect))
 
 
 def _compared_texts(query: ResolvedQuery, *, excluded: bool) -> list[tuple[str, str, str]]:
@@ -359,7 +359,7 @@ def _compared_texts(query: ResolvedQuery, *, excluded: bool) -> list[tuple[str, 
 def rankings_of_nulls(query: ResolvedQuery) -> Iterator[Remark]:
     """Report rankings that begin with the rows without a value."""
     for term in null_terms(query):
-        yield Remark(Message("ranking_begins_with_null", column=one_line(term.this.sql(query.dialect))), "finding")
+        yield Remark(Message("ranking_begins_with_null", column=one_line(term.this.sql(query.dialect))), "doubt")
 
 
 CHECKS: tuple[Check, ...] = (

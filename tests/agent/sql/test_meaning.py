@@ -67,7 +67,7 @@ def _run(url: str, statements: Sequence[str]) -> None:
 def _rate(kind: str, sources: dict[str, Source]) -> tuple[float, list[tuple[str, Pair, tuple[str, ...]]]]:
     """Return the share of the statements of a kind about which something is found, and what is found about each."""
     chosen = [(name, pair) for name, pair in PAIRS if pair.expected.startswith(kind)]
-    told = (sources[name].findings_about(pair.sql) for name, pair in chosen)
+    told = (sources[name].doubts_and_notes(pair.sql) for name, pair in chosen)
     found = [(name, pair, (*findings, *notes)) for (name, pair), (findings, notes) in zip(chosen, told, strict=True)]
     return sum(bool(texts) for _, _, texts in found) / len(found), found
 
@@ -94,7 +94,7 @@ def test_all_statements_run(sources: dict[str, Source]) -> None:
 def test_the_meaning_of_a_statement(sources: dict[str, Source], pair: Pair) -> None:
     name, code = pair.expected.split()
     sources[name].execute(pair.sql)
-    told = {one.code for texts in sources[name].findings_about(pair.sql) for one in texts}
+    told = {one.code for texts in sources[name].doubts_and_notes(pair.sql) for one in texts}
     assert told == (set() if code == "fine" else {code})
 
 
@@ -106,8 +106,8 @@ def test_spellings_are_compared_by_the_collation_of_the_column(tmp_path: Path) -
     url = _create("sqlite", "sales", script, tmp_path)
     source = open_source(SourceSettings(url=SecretStr(url)), Limits(timeout_s=20, row_limit=100))
     source.complete_values()
-    assert source.findings_about("SELECT COUNT(*) FROM sale WHERE city = 'Paris'") == ((), ())
-    assert source.findings_about("SELECT COUNT(*) FROM sale WHERE town = 'Lyon'")[0]
+    assert source.doubts_and_notes("SELECT COUNT(*) FROM sale WHERE city = 'Paris'") == ((), ())
+    assert source.doubts_and_notes("SELECT COUNT(*) FROM sale WHERE town = 'Lyon'")[0]
     source.close()
 
 
@@ -124,7 +124,7 @@ def test_references_of_spider_have_findings_only_where_numbers_are_stored_as_tex
             url = f"sqlite:///{DEV / 'databases' / name}.sqlite"
             opened[name] = open_source(SourceSettings(url=SecretStr(url)), Limits(timeout_s=20, row_limit=100))
             opened[name].complete_values()
-        findings, notes = opened[name].findings_about(question["sql"].strip().rstrip(";"))
+        findings, notes = opened[name].doubts_and_notes(question["sql"].strip().rstrip(";"))
         codes += [one.code for one in (*findings, *notes)]
     for source in opened.values():
         source.close()
