@@ -41,7 +41,7 @@ _REMOVED = {
     "tool_timeout_s": "use DATASPHINX_STATEMENT_TIMEOUT_S",
     "memory_size": "it is always 10",
     "embedded_candidates": "it is always 3",
-    "embed.token_s": "it is always 600",
+    "embed": "link to the page, or use /v1 or MCP from a page of yours",
     "studio_any_source": "use DATASPHINX_SOURCES",
     "sources.log_database_errors": "it is always false",
     "sources.shots": "use DATASPHINX_SHOTS",
@@ -369,24 +369,6 @@ class OidcSettings(BaseModel):
         return self
 
 
-def _origin(text: str) -> str:
-    # Origins become part of a header.
-    if not re.fullmatch(r"https?://[A-Za-z0-9.\[\]:-]+", text):
-        raise ValueError(f"{text[:200]} must be a scheme, a host and at most a port, without a path")
-    return text.lower()
-
-
-class EmbedSettings(BaseModel):
-    """The sites that may embed the chat, and the tokens of their visitors."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    origins: Annotated[tuple[Annotated[str, AfterValidator(_origin)], ...], Field(min_length=1)] = Field(
-        description="Origins of the embedding pages, such as `https://portal.example`."
-    )
-    secret: SecretStr = Field(min_length=32, description="Secret that signs the tokens; the same for all processes.")
-
-
 class ServiceSettings(BaseSettings):
     """Settings of the server."""
 
@@ -408,11 +390,6 @@ class ServiceSettings(BaseSettings):
     oidc: OidcSettings | None = Field(
         default=None,
         description="Accept [tokens](oidc.md) of an OpenID Connect issuer. Requires the extra `oidc`.",
-    )
-    embed: EmbedSettings | None = Field(
-        default=None,
-        description="Let other sites [embed the chat](embedding.md): `origins` and `secret`. Requires `api_keys` "
-        "and the extra `oidc`.",
     )
     tenants: dict[TenantName, TenantSettings] = Field(
         default={},

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from contextvars import ContextVar
 from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
@@ -25,8 +24,6 @@ from datasphinx.agent.types import Attempt, Clarification, ClarifyingQuestion, F
 _CONFIG = ConfigDict(extra="forbid", strict=True)
 _QUESTION = TypeAdapter(with_config(_CONFIG)(ClarifyingQuestion))
 _FEEDBACK = TypeAdapter(with_config(_CONFIG)(Feedback))
-is_visitor: ContextVar[bool] = ContextVar("is_visitor", default=False)
-"""Whether the user is an anonymous visitor of a site, whose feedback must not change the answers of others."""
 
 LONGEST_ANSWER = 2000
 """Maximum length of an answer or a comment in characters."""
@@ -69,11 +66,8 @@ def feedback_of(state: Mapping[str, Any]) -> Feedback:
 def keep_as_example(turn: Turn, source: Source, store: ExampleStore) -> None:
     """Store the question, statement and clarifications of `turn` in `store`, as a few-shot example.
 
-    A turn that shows a secret, is too long or is a visitor's is not stored; a note of the audit states the reason.
+    A turn that shows a secret or is too long is not stored; a note of the audit states the reason.
     """
-    if is_visitor.get():
-        note("the question was not kept as an example: visitors of a site give none")
-        return
     clarifications = [
         Clarification(question=clarification["question"], answer=clarification["answer"])
         for clarification in turn["clarifications"]

@@ -334,8 +334,6 @@ TEXTS = {
     "token_issuer": "es stammt von einem anderen Aussteller",
     "token_claims": "eine erforderliche Angabe fehlt oder ist fehlerhaft",
     "token_without_tenant": "es nennt keinen Mandanten",
-    "token_for_questions": "Tokens eingebetteter Chats gelten nur für Fragen",
-    "embed_needs_key": "ein Token eines eingebetteten Chats wird nur für einen API-Schlüssel ausgestellt",
     "token_tenant_unknown": "sein Mandant {name} ist hier unbekannt",
     "token_claim_unusable": "seine Angabe {claim} ist weder Text noch Zahl",
     "issuer_silent": "keine Antwort innerhalb von {seconds} s",

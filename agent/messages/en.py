@@ -330,8 +330,6 @@ TEXTS = {
     "token_issuer": "it is from another issuer",
     "token_claims": "a required claim is missing or malformed",
     "token_without_tenant": "it names no tenant",
-    "token_for_questions": "tokens of embedded chats are for questions only",
-    "embed_needs_key": "a token of an embedded chat is issued to an API key only",
     "token_tenant_unknown": "its tenant {name} is unknown here",
     "token_claim_unusable": "its claim {claim} is neither a text nor a number",
     "issuer_silent": "it did not respond within {seconds} s",

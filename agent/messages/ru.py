@@ -325,8 +325,6 @@ TEXTS = {
     "token_issuer": "его выдал другой издатель",
     "token_claims": "обязательного поля нет, или оно неверно",
     "token_without_tenant": "в нём не указан арендатор",
-    "token_for_questions": "токены встроенных чатов годятся только для вопросов",
-    "embed_needs_key": "токен встроенного чата выдаётся только по ключу API",
     "token_tenant_unknown": "арендатор {name} здесь неизвестен",
     "token_claim_unusable": "поле {claim} — не текст и не число",
     "issuer_silent": "нет ответа за {seconds} с",

@@ -333,8 +333,6 @@ TEXTS = {
     "token_issuer": "它来自其他签发者",
     "token_claims": "缺少必需的声明，或声明格式错误",
     "token_without_tenant": "它没有指明租户",
-    "token_for_questions": "嵌入式聊天的令牌只能用于提问",
-    "embed_needs_key": "嵌入式聊天的令牌只凭 API 密钥签发",
     "token_tenant_unknown": "此处没有租户 {name}",
     "token_claim_unusable": "其声明 {claim} 既不是文本也不是数字",
     "issuer_silent": "在 {seconds} 秒内没有响应",

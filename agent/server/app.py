@@ -82,16 +82,6 @@ def create_app(services: Services | None = None) -> "FastAPI":
     server = open_tenant("", services)
     has_credentials = services.settings.api_keys or services.settings.oidc
     tenants = Tenants(server) if has_credentials else None
-    embed, embed_tokens = services.settings.embed, None
-    if embed:
-        if not services.settings.api_keys or tenants is None:
-            reason = "an embedded chat requires API keys, because a site gets its tokens with one"
-            raise ConfigurationError("DATASPHINX_EMBED", reason)
-        try:
-            from datasphinx.agent.server.embed_tokens import EmbedTokens
-        except ImportError as error:
-            raise DriverMissing("pyjwt[crypto]", "oidc") from error
-        embed_tokens = EmbedTokens(embed, tenants.names)
     metrics = Metrics()
     graphs = served_graphs(services, metrics)
     agent, analyst, report = graphs
@@ -136,13 +126,9 @@ def create_app(services: Services | None = None) -> "FastAPI":
     if live_sources:
         app.state.live_sources = live_sources
         app.include_router(source_settings.router)
-    if embed and embed_tokens:
-        from datasphinx.agent.server.routes.embed import embed_routes
-
-        app.include_router(embed_routes(embed, embed_tokens))
     add_page(app)
     add_handlers(app, metrics, services)
-    add_middleware(app, server, tenants, embed_tokens, live_sources)
+    add_middleware(app, server, tenants, live_sources)
     return app
 
 

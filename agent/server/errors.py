@@ -24,7 +24,7 @@ from datasphinx.agent.errors import (
     LimitReached,
 )
 from datasphinx.agent.messages import LANGUAGES, Language, Message
-from datasphinx.agent.server.headers import route_path, security_headers
+from datasphinx.agent.server.headers import SECURITY_HEADERS, route_path
 from datasphinx.agent.server.metrics import Metrics
 from datasphinx.agent.services import Services
 
@@ -140,7 +140,7 @@ async def _handle_defect(request: Request, error: Exception) -> JSONResponse:
     logger.error("[SERVER] %s failed trace_id=%s", request.url.path, error_shown.trace_id)
     response = problem(error_shown, request.scope)
     # This handler runs outside of the SecurityHeaders middleware.
-    response.headers.update(security_headers(request.scope))
+    response.headers.update(SECURITY_HEADERS)
     return response
 
 

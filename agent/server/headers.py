@@ -3,31 +3,23 @@
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-_SHARED = {
+SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
+    "Content-Security-Policy": (
+        "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; form-action 'self'; "
+        "frame-ancestors 'none'"
+    ),
 }
-_NOT_SET = ("/embed", "X-Frame-Options")
-"""The page for frames has no such header, which cannot name origins; `frame-ancestors` of its policy does."""
-_CLOSED = (
-    "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; form-action 'self'; "
-    "frame-ancestors 'none'"
-)
 
 
 def route_path(scope: Scope) -> str:
     """Return the path of a request below that under which the application is mounted."""
     path: str = scope["path"]
     return path.removeprefix(scope.get("root_path", ""))
-
-
-def security_headers(scope: Scope) -> dict[str, str]:
-    """Return the security headers of the response to a request."""
-    shared = {name: value for name, value in _SHARED.items() if (route_path(scope), name) != _NOT_SET}
-    return {**shared, "Content-Security-Policy": _CLOSED}
 
 
 class HttpMiddleware:
@@ -55,7 +47,7 @@ class SecurityHeaders(HttpMiddleware):
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in {**security_headers(scope), "Cache-Control": "no-store"}.items():
+                for name, value in {**SECURITY_HEADERS, "Cache-Control": "no-store"}.items():
                     # The page sets a stricter policy.
                     headers.setdefault(name, value)
             await send(message)

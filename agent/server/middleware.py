@@ -18,7 +18,6 @@ from datasphinx.agent.errors import (
     RequestTooLarge,
     Unauthenticated,
 )
-from datasphinx.agent.messages import Message
 from datasphinx.agent.record.telemetry import remote_parent
 from datasphinx.agent.server.errors import problem
 from datasphinx.agent.server.headers import HttpMiddleware, SecurityHeaders, route_path
@@ -28,7 +27,6 @@ from datasphinx.agent.server.tenants import ALL_ROLES, Identity, Tenant, Tenants
 from datasphinx.agent.settings import OidcSettings, Role, Settings
 
 if TYPE_CHECKING:
-    from datasphinx.agent.server.embed_tokens import EmbedTokens
     from datasphinx.agent.server.tokens import TokenVerifier
 
 _FILES = ("/files", "/files/events")
@@ -47,7 +45,7 @@ _STREAMS = (
 _MULTIPART_BYTES = 10_000
 """Allowed size of a form in addition to its file."""
 
-_OPEN = ("/", "/embed", "/embed.js", "/healthz", "/readyz", "/docs", "/openapi.json", "/favicon.ico")
+_OPEN = ("/", "/healthz", "/readyz", "/docs", "/openapi.json", "/favicon.ico")
 _ASSETS = "/static/"
 """Paths without data, which need no key or token."""
 _READINESS = "/readyz"
@@ -55,8 +53,6 @@ _READINESS = "/readyz"
 _ROLES: Mapping[str, Role] = {"metrics": "operate", "operate": "operate", "proposals": "review"}
 """The roles that routes require, by the first part of the path; all other routes require `ask`."""
 
-_KEYS_ONLY = "/embed/token"
-"""The path that accepts API keys, and no tokens."""
 _BEARER = "bearer "
 
 
@@ -195,12 +191,10 @@ class Authentication(HttpMiddleware):
     Without a valid key or token, only paths without data are served.
     """
 
-    def __init__(
-        self, app: ASGIApp, tenants: Tenants, tokens: "TokenVerifier | None", embed_tokens: "EmbedTokens | None"
-    ) -> None:
-        """Wrap `app`; the tokens of an issuer or of embedded chats are not accepted if their verifier is None."""
+    def __init__(self, app: ASGIApp, tenants: Tenants, tokens: "TokenVerifier | None") -> None:
+        """Wrap `app`; tokens are not accepted if `tokens` is None."""
         super().__init__(app)
-        self._tenants, self._tokens, self._embed_tokens = tenants, tokens, embed_tokens
+        self._tenants, self._tokens = tenants, tokens
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -210,7 +204,7 @@ class Authentication(HttpMiddleware):
             await self._app(scope, receive, send)
             return
         try:
-            identity = await self._identify(Headers(scope=scope), path)
+            identity = await self._identify(Headers(scope=scope))
             if not is_open:
                 role = _ROLES.get(path.lstrip("/").partition("/")[0], "ask")
                 if role not in identity.roles:
@@ -223,26 +217,21 @@ class Authentication(HttpMiddleware):
                 return
         else:
             tenant = await run_in_threadpool(self._tenants.open, identity)
-            set_tenant(tenant, identity.roles, identity.user, visitor=identity.is_visitor)
+            set_tenant(tenant, identity.roles, identity.user)
         await self._app(scope, receive, send)
 
-    async def _identify(self, headers: Headers, path: str) -> Identity:
-        """Return the sender of a request to `path`.
+    async def _identify(self, headers: Headers) -> Identity:
+        """Return the sender of a request.
 
         Raises:
             Unauthenticated: there is no key or token, or the key is invalid.
-            Unauthenticated, Forbidden, Unavailable: see `TokenVerifier` and `EmbedTokens`. Tokens are never
-                permitted where only keys are.
+            Unauthenticated, Forbidden, Unavailable: see `TokenVerifier`.
         """
         header = headers.get("authorization", "")
         bearer = header[len(_BEARER) :].strip() if header.lower().startswith(_BEARER) else ""
         key = bearer or headers.get("x-api-key", "").strip()
         if identity := self._tenants.of_key(key):
             return identity
-        if bearer and path == _KEYS_ONLY and (self._tokens or self._embed_tokens):
-            raise Forbidden("token_not_permitted", reason=Message("embed_needs_key"))
-        if self._embed_tokens and bearer.startswith(self._embed_tokens.prefix):
-            return self._embed_tokens.identify(bearer, path)
         if bearer and self._tokens:
             return await self._tokens.identify(bearer)
         raise Unauthenticated("key_missing")
@@ -286,13 +275,7 @@ class TraceContext(HttpMiddleware):
             await self._app(scope, receive, send)
 
 
-def add_middleware(
-    app: FastAPI,
-    server: Tenant,
-    tenants: Tenants | None,
-    embed_tokens: "EmbedTokens | None",
-    live_sources: LiveSources | None,
-) -> None:
+def add_middleware(app: FastAPI, server: Tenant, tenants: Tenants | None, live_sources: LiveSources | None) -> None:
     """Add all middleware to `app`, the outermost last; `tenants` is None on a server without keys and tokens.
 
     `live_sources` is None if the sources do not change.
@@ -310,7 +293,7 @@ def add_middleware(
         app.add_middleware(FollowSources, sources=live_sources)
     if tenants:
         tokens = _token_verifier(settings.oidc, tenants) if settings.oidc else None
-        app.add_middleware(Authentication, tenants=tenants, tokens=tokens, embed_tokens=embed_tokens)
+        app.add_middleware(Authentication, tenants=tenants, tokens=tokens)
     else:
         app.add_middleware(SingleTenant, tenant=server)
         app.add_middleware(LoopbackOnly)

@@ -13,7 +13,6 @@ from cachetools import LRUCache
 from starlette.concurrency import run_in_threadpool
 
 from datasphinx.agent.analyst import build_analyst
-from datasphinx.agent.clarify.feedback import is_visitor
 from datasphinx.agent.connect import Models
 from datasphinx.agent.conversation.conversations import Conversations
 from datasphinx.agent.conversation.thread_list import ThreadList
@@ -54,8 +53,6 @@ class Identity(NamedTuple):
     """The row parameters in the claims of a token; None if those of the tenant apply."""
     user: str | None = ""
     """The user of a token, empty for API keys; None if the token names no user."""
-    is_visitor: bool = False
-    """Whether the sender is an anonymous visitor of a site that embeds the chat."""
 
 
 @dataclass(frozen=True)
@@ -152,12 +149,11 @@ def current_tenant() -> Tenant:
     return _current.get()
 
 
-def set_tenant(tenant: Tenant, roles: frozenset[Role], user: str | None = None, *, visitor: bool = False) -> None:
+def set_tenant(tenant: Tenant, roles: frozenset[Role], user: str | None = None) -> None:
     """Set the tenant, the roles and the user of the current context; without a user there is no list of threads."""
     _current.set(tenant)
     _roles.set(roles)
     _user.set(user)
-    is_visitor.set(visitor)
 
 
 def current_list() -> ThreadList | None:

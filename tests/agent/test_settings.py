@@ -58,7 +58,6 @@ def test_every_setting_has_its_variable(monkeypatch: pytest.MonkeyPatch, name: s
         "embedded_model": "large", "min_confidence": "0.7",
         "api_keys": f'{{"a": "sha256:{"0" * 64}"}}', "tenants": '{"a": {}}',
         "review_keys": f'["sha256:{"0" * 64}"]', "operate_keys": f'["sha256:{"0" * 64}"]',
-        "embed": f'{{"origins": ["https://portal.example"], "secret": "{"s" * 32}"}}',
         "oidc": '{"issuer": "https://login.example", "audience": "data", "tenant": "a"}',
     }.get(name, "7")  # fmt: skip
     env(monkeypatch, **{f"DATASPHINX_{name.upper()}": value})
@@ -209,7 +208,10 @@ def test_a_removed_setting_names_its_replacement(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"embed": {"origins": ["https://a.example"], "secret": "s" * 32, "token_s": 60}}, "EMBED.*always 600"),
+        (
+            {"embed": {"origins": ["https://a.example"], "secret": "s" * 32}},
+            "EMBED.*link to the page",
+        ),
         ({"tenants": {"acme": {"max_llm_calls": 1}}}, "TENANTS.*acme.max_llm_calls.*use DATASPHINX_MAX_LLM_CALLS"),
         ({"sources": {"a": {"url": "sqlite:///a.db", "shots": 1}}}, "SOURCES.*use DATASPHINX_SHOTS"),
     ],

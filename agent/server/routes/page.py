@@ -37,6 +37,7 @@ _POLICY = (
     # Only the page's own policy `default` may turn text into markup.
     "require-trusted-types-for 'script'",
     "trusted-types default",
+    "frame-ancestors 'none'",
 )
 _DOCS_POLICY = (
     "default-src 'none'",
@@ -58,13 +59,8 @@ def page_html() -> str:
     return html.replace('<meta name="languages" content="en">', f'<meta name="languages" content="{" ".join(codes)}">')
 
 
-def page_policy(ancestors: str = "'none'") -> str:
-    """Return the policy of the page; `ancestors` are the origins, separated by spaces, that may show it in a frame."""
-    return "; ".join((*_POLICY, f"frame-ancestors {ancestors}"))
-
-
 PAGE_HEADERS = {
-    "Content-Security-Policy": page_policy(),
+    "Content-Security-Policy": "; ".join(_POLICY),
     # Revalidated on each request: the page names the version of its files.
     "Cache-Control": "no-cache",
 }
@@ -122,17 +118,14 @@ def style() -> str:
     return "".join((WEB / name).read_text(encoding="utf-8") for name in _STYLES)
 
 
-def page_route(path: str, headers: dict[str, str]) -> Route:
-    """Return the route of the page at `path`.
-
-    Its files have their version in the path, so that browsers keep them.
-    """
+def _page_route() -> Route:
+    """Return the route of the page. Its files have their version in the path, so that browsers keep them."""
     html = page_html().replace('="static/', f'="static/v-{version()}/')
 
     def page(request: Request) -> HTMLResponse:
-        return HTMLResponse(html, headers=headers)
+        return HTMLResponse(html, headers=PAGE_HEADERS)
 
-    return Route(path, page, methods=["GET"], include_in_schema=False, middleware=[Middleware(GZipMiddleware)])
+    return Route("/", page, methods=["GET"], include_in_schema=False, middleware=[Middleware(GZipMiddleware)])
 
 
 def _joined_route(path: str, content: str) -> Route:
@@ -168,7 +161,7 @@ def add_page(app: "FastAPI") -> None:
     """
     from fastapi.responses import FileResponse
 
-    app.router.routes.append(page_route("/", PAGE_HEADERS))
+    app.router.routes.append(_page_route())
 
     @app.get("/docs", include_in_schema=False, response_class=FileResponse)
     def docs() -> "FileResponse":

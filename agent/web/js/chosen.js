@@ -4,7 +4,6 @@ import { announce } from "./announce.js";
 import { request } from "./api.js";
 import { byId, make } from "./dom.js";
 import { allowEditing } from "./editor.js";
-import { isEmbedded } from "./embedded.js";
 import { showCauses } from "./failure.js";
 import { onceKeyGiven } from "./key.js";
 import { say, text } from "./language.js";
@@ -54,14 +53,14 @@ export function addSources(named) {
 /** Fill the list with the server's sources and the datasets it keeps, and again with a key where it is refused. */
 async function load(named) {
   const select = byId("source");
-  const [answered, saved] = await Promise.all([contents("sources"), isEmbedded ? {} : contents("datasets")]);
+  const [answered, saved] = await Promise.all([contents("sources"), contents("datasets")]);
   if (!answered || !saved) onceKeyGiven(() => load(named));
   const sources = answered?.sources;
   const found = saved?.datasets;
   addReview(answered?.may_review ?? false);
   showCauses(answered?.is_operator ?? false);
-  allowEditing(isEmbedded ? null : answered);
-  addSourceSettings(!isEmbedded && (answered?.may_edit_sources ?? false), async () => {
+  allowEditing(answered);
+  addSourceSettings(answered?.may_edit_sources ?? false, async () => {
     await load({});
     // What is shown of the chosen source may have changed.
     select.dispatchEvent(new Event("change"));
@@ -81,7 +80,7 @@ function showFoot({ sources = [], is_sample: isSample, model, may_edit_sources: 
   say(byId("source").options[0], onlyName ?? "source_any");
   say(byId("model"), model ? () => model : "model_offline");
   byId("start-model").hidden = Boolean(model) || !isOperator;
-  byId("connect").hidden = isEmbedded || !(isSample && mayEdit);
+  byId("connect").hidden = !(isSample && mayEdit);
   byId("connect").onclick = () => byId("edit-sources").click();
 }
 

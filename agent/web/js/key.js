@@ -1,7 +1,6 @@
 /** The key of a server that wants one: asked for when it does, kept in the tab alone. */
 
 import { byId } from "./dom.js";
-import { askToken, isEmbedded, tokenHeaders } from "./embedded.js";
 import { keep, kept } from "./kept.js";
 
 const GIVEN = "datasphinx-key";
@@ -10,7 +9,6 @@ let refusedAt = -Infinity;
 
 /** Return the headers that a request carries. */
 export function keyHeaders() {
-  if (isEmbedded) return tokenHeaders();
   const key = kept("key", "sessionStorage");
   return key ? { Authorization: `Bearer ${key}` } : {};
 }
@@ -25,7 +23,6 @@ export function onceKeyGiven(listener) {
  * and a request sent before the user closed it, at `sentAt` by `performance.now()`, does not open it again.
  */
 export async function askKey(sentAt) {
-  if (isEmbedded) return askToken();
   if (sentAt < refusedAt) return false;
   asking ??= asked().finally(() => {
     asking = null;

@@ -9,19 +9,17 @@ import { addSources, leaveFiles, where } from "./chosen.js";
 import { chooseByKey } from "./clarification.js";
 import { Conversation, keptConversation } from "./conversation.js";
 import { byId } from "./dom.js";
-import { isEmbedded } from "./embedded.js";
 import { addFiles } from "./files.js";
 import { addLanguageSwitch, sayAll } from "./language.js";
 import { closeMenus } from "./menu.js";
 import { addSidebar, refresh } from "./sidebar.js";
 import { addStart } from "./start.js";
 
-document.body.classList.toggle("embedded", isEmbedded);
 sayAll();
 addLanguageSwitch(byId("language"));
 addThemeSwitch(byId("theme"));
 
-const conversation = new Conversation(byId("turns"), where, isEmbedded ? () => {} : refresh);
+const conversation = new Conversation(byId("turns"), where, refresh);
 const question = byId("question");
 const report = byId("report");
 
@@ -88,7 +86,6 @@ question.addEventListener("keydown", (event) => {
 question.addEventListener("input", fit);
 document.addEventListener("keydown", keys);
 report.addEventListener("click", () => setReport(report.getAttribute("aria-pressed") !== "true"));
-report.hidden = isEmbedded;
 document.addEventListener("click", ({ target }) => closeMenus(target));
 for (const button of document.querySelectorAll(".anew")) {
   button.addEventListener("click", () => {
@@ -102,21 +99,17 @@ for (const button of document.querySelectorAll(".anew")) {
   });
 }
 onAddress(show);
-if (!isEmbedded) {
-  addFiles();
-  byId("boards").addEventListener("click", () => location.assign(boardAddress()));
-  addSidebar((thread) => thread === conversation.thread && conversation.restart());
-}
+addFiles();
+byId("boards").addEventListener("click", () => location.assign(boardAddress()));
+addSidebar((thread) => thread === conversation.thread && conversation.restart());
 const { thread, run, board } = addressed();
 const before = keptConversation(thread);
 if (before) showAddress(before.thread, { isNew: false });
 const ready = addSources(before?.named ?? {});
-if (!isEmbedded) {
-  addStart(ready, (words) => {
-    question.value = words;
-    send();
-  });
-}
+addStart(ready, (words) => {
+  question.value = words;
+  send();
+});
 let restored = (before || thread) && conversation.restore(thread ?? before.thread, ready, run);
 if (board !== null) showBoard(board);
 document.documentElement.dataset.started = "";

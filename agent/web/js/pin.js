@@ -5,14 +5,13 @@ import { announce } from "./announce.js";
 import { postJson, request } from "./api.js";
 import { button, labelled } from "./controls.js";
 import { byId, make } from "./dom.js";
-import { isEmbedded } from "./embedded.js";
 import { say, text } from "./language.js";
 
 const NEW = "";
 
 /** Return the button that pins the answer of `output`, or null where it has no statement or is not stored. */
 export function pinView(output) {
-  if (isEmbedded || output.error || !output.sql || !output.run_id) return null;
+  if (output.error || !output.sql || !output.run_id) return null;
   const said = make("span", { class: "pinned-to", role: "status" });
   return make("div", { class: "pin-answer" }, button("pin", () => openPin(output, said)), said);
 }

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from playwright.sync_api import Frame, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.agent.datasets.files import FEB, JAN, book
 from tests.agent.page.actions import EXCEL, choose
@@ -47,8 +47,6 @@ class Stage(NamedTuple):
     page: Page
     model: StateModel
     server: str
-    portal: str
-    """URL of a site that embeds the chat."""
 
     def ask(self, question: str, sql: str | None = None) -> None:
         """Send a question, which the model answers with `sql`."""
@@ -69,7 +67,7 @@ class Stage(NamedTuple):
 class State(NamedTuple):
     """`lead` leads to the state and returns what is checked."""
 
-    lead: Callable[[Stage], Page | Frame]
+    lead: Callable[[Stage], Page]
     widths: tuple[int, ...] = (1440, 1280, 390)
     locale: str = "en-US"
     has_key: bool = True
@@ -426,19 +424,6 @@ def file_options(stage: Stage) -> None:
     file_preview(stage)
     stage.press("Change how it is read")
     expect(stage.page.get_by_role("dialog")).to_be_visible()
-
-
-@state()
-def embedded(stage: Stage) -> Frame:
-    page = stage.page
-    page.goto(stage.portal)
-    chat = page.frame_locator("datasphinx-chat iframe")
-    expect(chat.get_by_label("Data source").get_by_role("option", name="shop")).to_be_attached()
-    stage.model.sql = COUNT
-    chat.get_by_label("Your question").fill(HOW_MANY)
-    chat.get_by_label("Your question").press("Enter")
-    expect(chat.locator(".answer .figure")).to_be_visible()
-    return page.frames[1]
 
 
 # Swagger UI has links in its buttons, and headings of the third level below the first.

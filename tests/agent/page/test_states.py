@@ -1,8 +1,6 @@
 """Every state of the page: accessible by the rules of axe-core, readable, within the screen, and pictured."""
 
 import os
-import runpy
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,7 +8,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
-from playwright.sync_api import Browser, Frame, Page
+from playwright.sync_api import Browser, Page
 
 from datasphinx.agent.sample.shop import shop_url
 from datasphinx.agent.server.app import create_app
@@ -64,22 +62,13 @@ def stage(chromium: Browser, cache_dir: Path, tmp_path_factory: pytest.TempPathF
     (folder / "knowledge").mkdir()
     model = StateModel()
     with ExitStack() as stack:
-        portal = runpy.run_path(str(ROOT / "examples/embed/portal.py"))["Portal"](0, "", KEY)
-        stack.callback(portal.server_close)
-        origin = f"http://127.0.0.1:{portal.server_port}"
-        thread = threading.Thread(target=portal.serve_forever)
-        thread.start()
-        stack.callback(thread.join)
-        stack.callback(portal.shutdown)
         fake = stack.enter_context(FakeOpenAI(default=model))
         settings = load_settings(
             cache_dir=cache_dir, data_dir=folder, llm_base_url=fake.base_url, llm_model="fake", run_sql=True,
             enable_sql_validation=True, min_confidence=0.7, api_keys={"acme": hash_of(KEY)}, review_keys=[hash_of(KEY)],
             sources={"shop": {"url": shop_url(cache_dir), "knowledge": str(folder / "knowledge")}},
-            embed={"origins": [origin], "secret": "s" * 32},
         )  # fmt: skip
         server = stack.enter_context(running(create_app(Services(settings, any_source=False))))
-        portal.datasphinx = server
 
         def open_page(opened: ExitStack, has_key: bool, **context: Any) -> Stage:
             model.wait, model.reviews, model.fields, model.verdict = None, [], {}, VALID
@@ -93,7 +82,7 @@ def stage(chromium: Browser, cache_dir: Path, tmp_path_factory: pytest.TempPathF
             if has_key:
                 page.add_init_script(f"sessionStorage.setItem('datasphinx.key', '{KEY}')")
             page.goto(server)
-            return Stage(page, model, server, origin)
+            return Stage(page, model, server)
 
         yield open_page
 
@@ -104,7 +93,7 @@ def release(model: StateModel) -> None:
         model.wait.set()
 
 
-def violations(view: Page | Frame, rules: tuple[str, ...] = TAGS, without: tuple[str, ...] = ()) -> list[str]:
+def violations(view: Page, rules: tuple[str, ...] = TAGS, without: tuple[str, ...] = ()) -> list[str]:
     """Return what axe-core finds by `rules`, names or tags, as `rule: selector: what to do`."""
     options = {
         "runOnly": list(rules),

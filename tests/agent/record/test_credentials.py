@@ -11,7 +11,6 @@ from datasphinx.agent.sql.database import Database
 SETTINGS = {
     "llm_api_key": "key-of-the-model",
     "llm_models": {"validate": {"model": "v", "api_key": "key-of-a-role"}},
-    "embed": {"origins": ["https://a.example"], "secret": "secret-of-the-tokens-of-an-embedded-chat"},
     "record_url": "postgresql://ann:pw-of-record@host/record",
     "sources": {
         "here": {
@@ -27,7 +26,7 @@ SETTINGS = {
 @pytest.mark.parametrize(
     "secret",
     [
-        "key-of-the-model", "key-of-a-role", "secret-of-the-tokens-of-an-embedded-chat", "pw-of-record", "s3c",
+        "key-of-the-model", "key-of-a-role", "pw-of-record", "s3c",
         "pw-of-key", "p@ss-word", "p%40ss-word", "to+ken-1", "to%2Bken-1",
     ],
 )  # fmt: skip

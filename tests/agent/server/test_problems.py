@@ -46,6 +46,12 @@ def test_a_problem_speaks_the_language_that_is_wanted(served: Served, wanted: st
     assert response.json()["detail"].startswith(word)
 
 
+@pytest.mark.parametrize("path", ["/", "/docs", "/embed", "/healthz"])
+def test_no_other_site_may_show_a_page_in_a_frame(served: Served, path: str) -> None:
+    headers = served.http.get(path).headers
+    assert "frame-ancestors 'none'" in headers["content-security-policy"] and headers["x-frame-options"] == "DENY"
+
+
 @pytest.mark.parametrize("path", ["/healthz", "/nowhere", "/agent/invoke", "/openapi.json"])
 def test_every_answer_has_the_headers(served: Served, path: str) -> None:
     headers = served.http.get(path).headers
