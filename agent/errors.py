@@ -137,7 +137,6 @@ class Unavailable(Coded):
         "knowledge_not_writable": UNREACHABLE,
         "record_unavailable": UNREACHABLE,
         "settings_not_writable": USAGE,
-        "storage_denied": UNREACHABLE,
     }
 
 

@@ -46,6 +46,7 @@ _REMOVED = {
     "sources.log_database_errors": "it is always false",
     "sources.shots": "use DATASPHINX_SHOTS",
     "sources.hive_partitioning": "it is always null",
+    "sources.storage": "files are read from this machine: copy or mount them, or connect an engine that reads them",
     "source_folders": "use DATASPHINX_SOURCES",
     "report_budget": "it is always 10",
     "max_file_bytes": "it is always 2000000000",
@@ -113,12 +114,10 @@ def files_root(path: str) -> str:
 def view_name(path: str) -> str:
     """Return the name of the view over `path`: that of the file, or of the last folder before a pattern or partition.
 
-    >>> view_name("data/orders.csv.gz"), view_name("s3://bucket/sales/year=*/*.parquet")
+    >>> view_name("data/orders.csv.gz"), view_name("data/sales/year=*/*.parquet")
     ('orders', 'sales')
     """
-    parts = [
-        part for part in path.partition("://")[2 if "://" in path else 0].split("/") if part not in ("", ".", "..")
-    ]
+    parts = [part for part in path.split("/") if part not in ("", ".", "..")]
     if parts and parts[-1].endswith(".metadata.json"):
         parts = parts[:-2]
     named = next((index for index, part in enumerate(parts) if has_pattern(part) or "=" in part), len(parts))
@@ -137,7 +136,7 @@ class FilesSettings(BaseModel):
 
     path: str = Field(
         min_length=1,
-        description="A file, a folder, or a pattern with `*`, `**`, `?` or `[...]`, on this machine or `s3://bucket/...`.",
+        description="A file, a folder, or a pattern with `*`, `**`, `?` or `[...]`, on this machine.",
     )
     format: Literal["parquet", "csv"] | None = Field(
         default=None, description="Format; by default found by the file name extension."
@@ -156,25 +155,11 @@ class FilesSettings(BaseModel):
 
     @model_validator(mode="after")
     def _check_options(self) -> "FilesSettings":
-        scheme = self.path.partition("://")[0] if "://" in self.path else "s3"
-        if scheme != "s3":
-            raise ValueError(Message("storage_not_supported", scheme=scheme))
+        if "://" in self.path:
+            raise ValueError(Message("storage_not_supported", scheme=self.path.partition("://")[0]))
         if self.columns and self.format not in (None, "csv"):
             raise ValueError(Message("columns_need_csv", format=self.format))
         return self
-
-
-class StorageSettings(BaseModel):
-    """Access to S3 for `files`; by default from the environment (`AWS_...`) or the role of the machine."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
-
-    endpoint: str | None = Field(default=None, description="URL of an S3-compatible server; by default Amazon S3.")
-    region: str | None = Field(default=None, description="Region of the bucket.")
-    access_key_id: SecretStr | None = Field(default=None, description="Access key.")
-    secret_access_key: SecretStr | None = Field(default=None, description="Secret of the access key.")
-    session_token: SecretStr | None = Field(default=None, description="Token of temporary credentials.")
-    anonymous: bool = Field(default=False, description="Send requests without credentials, for public buckets.")
 
 
 def _files_by_view(files: Any) -> Any:
@@ -215,11 +200,6 @@ class SourceSettings(BaseModel):
         default={},
         description="Instead of a URL, files that DuckDB reads, each as a view: paths and patterns, or by view name an "
         "object with `path` and `format`, `columns`.",
-    )
-    storage: StorageSettings = Field(
-        default=StorageSettings(),
-        description="Access to S3 for `files`: `endpoint`, `region`, `access_key_id`, `secret_access_key`, "
-        "`session_token`, `anonymous`; by default from the environment (`AWS_...`) or the role of the machine.",
     )
     allow_writable_account: bool = Field(
         default=False, description="Use the account even if it has more than read access."

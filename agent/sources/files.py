@@ -13,9 +13,8 @@ from datasphinx.agent.engines import engine_of
 from datasphinx.agent.errors import ConfigurationError, DriverMissing, SourceNotFound
 from datasphinx.agent.messages import Message
 from datasphinx.agent.settings import FilesSettings, SourceSettings, files_root, has_pattern
-from datasphinx.agent.sources.storage import find_files, storage_options
 from datasphinx.agent.sql.database import Database, FileList
-from datasphinx.agent.sql.view_files import S3, StoredFile, ViewFiles, literal, view_url
+from datasphinx.agent.sql.view_files import StoredFile, ViewFiles, literal, view_url
 
 _ENDINGS = {"parquet": "parquet", "pq": "parquet", "csv": "csv", "tsv": "csv"}
 _COMPRESSED = ("gz", "zst")
@@ -28,9 +27,8 @@ def database_of(settings: SourceSettings) -> Database:
 
     Raises:
         SourceNotFound: the URL is invalid, or a file does not exist.
-        Unavailable, SourceUnreachable: the storage refuses access or does not respond.
         DriverMissing: a package is not installed.
-        ConfigurationError: the engine or a format is not supported, or there are no credentials.
+        ConfigurationError: the engine or a format is not supported.
     """
     url = settings.url.get_secret_value()
     if not settings.files:
@@ -42,7 +40,7 @@ def database_of(settings: SourceSettings) -> Database:
     name = ", ".join(files.path for files in settings.files.values())
     paths = ", ".join(_absolute(files.path) for files in settings.files.values())
     views = {view: files.model_dump() for view, files in settings.files.items()}
-    digest = hashlib.sha256(json.dumps([settings.storage.endpoint, views]).encode()).hexdigest()
+    digest = hashlib.sha256(json.dumps(views).encode()).hexdigest()
     identity = f"files:{paths}#{digest[:16]}"
     return Database(url, FileList(name, identity, lambda: list_view_files(settings)))
 
@@ -56,24 +54,23 @@ def list_view_files(settings: SourceSettings) -> ViewFiles:
     for package in ("fsspec", *engine_of("duckdb").packages):
         if find_spec(package) is None:
             raise DriverMissing(package, "lakes")
-    storage = storage_options(settings.storage, os.environ)
     views: dict[str, str] = {}
     files: dict[str, StoredFile] = {}
     for name, each in settings.files.items():
-        select, found = _view(name, each, storage)
+        select, found = _view(name, each)
         views[name] = select
         files |= {view_url(name, path): file for path, file in found.items()}
-    return ViewFiles(views, files, storage)
+    return ViewFiles(views, files)
 
 
 def _absolute(path: str) -> str:
-    return path.rstrip("/") if path.startswith(S3) else os.path.abspath(os.path.expanduser(path))
+    return os.path.abspath(os.path.expanduser(path))
 
 
-def _view(name: str, settings: FilesSettings, storage: Mapping[str, str]) -> tuple[str, dict[str, StoredFile]]:
+def _view(name: str, settings: FilesSettings) -> tuple[str, dict[str, StoredFile]]:
     """Return the SELECT of a view, and its files by their path in the view."""
     path = _absolute(settings.path)
-    pattern, found = _find(path, storage)
+    pattern, found = _find(path)
     root = files_root(pattern)
     files = {file.location[len(root) :]: file for file in found}
     if has_pattern(pattern):
@@ -100,19 +97,29 @@ def _view(name: str, settings: FilesSettings, storage: Mapping[str, str]) -> tup
     return f"SELECT * FROM read_{format}({arguments})", files
 
 
-def _find(path: str, storage: Mapping[str, str]) -> tuple[str, Sequence[StoredFile]]:
+def _find(path: str) -> tuple[str, Sequence[StoredFile]]:
     """Return the pattern of the files at `path`, and the files.
 
     Raises:
         ConfigurationError: the folder is a lake table. Its files alone may have deleted and replaced rows.
     """
-    found = find_files(path, storage)
+    found = _files_matching(path)
     if found or has_pattern(path):
         return path, found
     folder = glob.escape(path)
-    if any(find_files(f"{folder}/{part}", storage) for part in ("_delta_log/*", "metadata/*.metadata.json")):
+    if any(_files_matching(f"{folder}/{part}") for part in ("_delta_log/*", "metadata/*.metadata.json")):
         raise ConfigurationError("DATASPHINX_SOURCES", Message("lake_table", path=path))
-    return f"{path}/**", find_files(f"{path}/**", storage)
+    return f"{path}/**", _files_matching(f"{path}/**")
+
+
+def _files_matching(pattern: str) -> list[StoredFile]:
+    """Return the files that match `pattern`, sorted by location."""
+    files = []
+    for path in sorted(set(glob.glob(pattern, recursive=True))):
+        if os.path.isfile(path):
+            state = os.stat(path)
+            files.append(StoredFile(path, state.st_size, state.st_mtime))
+    return files
 
 
 def _format_of(settings: FilesSettings, files: Mapping[str, StoredFile]) -> str:

@@ -161,7 +161,7 @@ class Database:
     def file(self) -> DatabaseFile:
         """The database file, for engines that run in worker processes."""
         if self.view_files:
-            return DatabaseFile(self.kind.driver, self.view_files.key, self.name, self.view_files)
+            return DatabaseFile(self.kind.driver, self.view_files.stamp, self.name, self.view_files)
         return DatabaseFile(self.kind.driver, str(Path(self.url.database or "").absolute()), self.name)
 
     def list_files(self) -> bool:
@@ -173,7 +173,7 @@ class Database:
         if not self._files:
             return False
         before, self.view_files = self.view_files, self._files.list()
-        return before is None or before.key != self.view_files.key
+        return before is None or before.stamp != self.view_files.stamp
 
     def _views_engine(self) -> SQLAlchemyEngine:
         from datasphinx.agent.sql.read_only_files import ViewUnreadable, open_views

@@ -1,8 +1,7 @@
 """Views over files in DuckDB: a read-only file system that contains only the listed files, and a connection to it.
 
-DuckDB reads local files and S3 objects through this file system, which has the exact list of files, and its own local
-file system is disabled. A statement therefore cannot read or write any other file, whatever it names. Data in S3 needs
-no extension of DuckDB, which would have to be downloaded for each version. Requires the extra `lakes`.
+DuckDB reads local files through this file system, which has the exact list of files, and its own is disabled. A
+statement therefore cannot read or write any other file, whatever it names. Requires the extra `lakes`.
 """
 
 import os
@@ -16,7 +15,7 @@ from typing import Any
 from fsspec import AbstractFileSystem
 
 from datasphinx.agent.engines.read_only import LOCKED_CONFIG
-from datasphinx.agent.sql.view_files import PROTOCOL, S3, StoredFile, ViewFiles, quote_name, s3_store, view_of
+from datasphinx.agent.sql.view_files import PROTOCOL, StoredFile, ViewFiles, quote_name, view_of
 
 _THREADS = 2
 
@@ -32,11 +31,10 @@ class ReadOnlyFiles(AbstractFileSystem):  # type: ignore[misc]
         super().__init__()
         self.failure: OSError | None = None
         """The last failure to read a file. DuckDB reports it as a Python traceback."""
-        self._files, self._storage = view_files.files, view_files.storage
+        self._files = view_files.files
         self._urls: dict[str, list[str]] = {}
         for url in self._files:
             self._urls.setdefault(view_of(url), []).append(url)
-        self._stores: dict[str, Any] = {}
 
     @classmethod
     def _strip_protocol(cls, path: str) -> str:
@@ -74,19 +72,6 @@ class ReadOnlyFiles(AbstractFileSystem):  # type: ignore[misc]
         if mode != "rb":
             raise PermissionError("files are opened for reading only")
         location = self._file(path).location
-        if not location.startswith(S3):
-            return self._open_local(path, location)
-        bucket, key = location.removeprefix(S3).split("/", 1)
-        if bucket not in self._stores:
-            self._stores[bucket] = s3_store(bucket, self._storage)
-        return self._open_object(path, self._stores[bucket], key)
-
-    def _file(self, path: str) -> StoredFile:
-        if path not in self._files:
-            raise PermissionError(f"{path} is not a file of the source")
-        return self._files[path]
-
-    def _open_local(self, path: str, location: str) -> "_OpenFile":
         with self._failures(path):
             descriptor = os.open(location, os.O_RDONLY)
 
@@ -96,28 +81,19 @@ class ReadOnlyFiles(AbstractFileSystem):  # type: ignore[misc]
 
         return _OpenFile(read, lambda: os.close(descriptor))
 
+    def _file(self, path: str) -> StoredFile:
+        if path not in self._files:
+            raise PermissionError(f"{path} is not a file of the source")
+        return self._files[path]
+
     @contextmanager
     def _failures(self, path: str) -> Iterator[None]:
         try:
             yield
-        except Exception as error:  # OSError, and the errors of obstore, which is loaded for S3 only
-            reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
+        except OSError as error:
+            reason = error.strerror or str(error)
             self.failure = OSError(f"{path.removeprefix(f'{PROTOCOL}://')}: {reason}")
             raise self.failure from None
-
-    def _open_object(self, path: str, store: Any, key: str) -> "_OpenFile":
-        import obstore
-
-        size = self._file(path).size
-
-        def read(start: int, length: int) -> bytes:
-            end = min(size, start + length)
-            if end <= start:
-                return b""
-            with self._failures(path):
-                return bytes(obstore.get_range(store, key, start=start, end=end))
-
-        return _OpenFile(read, lambda: None)
 
 
 class _OpenFile:

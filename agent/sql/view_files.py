@@ -4,20 +4,15 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import cached_property
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 PROTOCOL = "files"
-S3 = "s3://"
-_MAX_RETRIES = 3
-_RETRY_S = 20.0
-_TIMEOUT_S = 30
 
 
 class StoredFile(NamedTuple):
-    """A file at a local path or `s3://` URL, with its size in bytes and time of change in seconds since 1970."""
+    """A file at a local path, with its size in bytes and time of change in seconds since 1970."""
 
     location: str
     size: int
@@ -28,27 +23,20 @@ class StoredFile(NamedTuple):
 class ViewFiles:
     """Views and the files that they read, as listed at one time.
 
-    `views` contains the SELECT of each view, `files` each file by its URL in these statements (`view_url`), and
-    `storage` the options of the S3 client.
+    `views` contains the SELECT of each view, and `files` each file by its URL in these statements (`view_url`).
     """
 
     views: Mapping[str, str]
     files: Mapping[str, StoredFile]
-    storage: Mapping[str, str]
 
     @cached_property
     def stamp(self) -> str:
         """A digest that changes with the views and with every change of a file."""
         return hashlib.sha256(json.dumps([self.views, self.files]).encode()).hexdigest()
 
-    @cached_property
-    def key(self) -> str:
-        """A digest of everything, including credentials."""
-        return hashlib.sha256(json.dumps([self.stamp, self.storage]).encode()).hexdigest()
-
     def as_json(self) -> dict[str, Any]:
         """Return this object for `view_files_of`."""
-        return {"views": self.views, "files": self.files, "storage": self.storage}
+        return {"views": self.views, "files": self.files}
 
     def sharing_views(self) -> frozenset[str]:
         """Return the names of views that read a file of another view."""
@@ -62,7 +50,7 @@ class ViewFiles:
 def view_files_of(content: Mapping[str, Any]) -> ViewFiles:
     """Return the object that `ViewFiles.as_json` described."""
     files = {url: StoredFile(*file) for url, file in content["files"].items()}
-    return ViewFiles(content["views"], files, content["storage"])
+    return ViewFiles(content["views"], files)
 
 
 def view_url(view: str, file: str = "") -> str:
@@ -87,19 +75,3 @@ def quote_name(name: str) -> str:
 def view_of(url: str) -> str:
     """Return the start of the URLs of the view to which the file `url` belongs."""
     return "/".join(url.split("/", 3)[:3]) + "/"
-
-
-def s3_store(bucket: str, storage: Mapping[str, str]) -> Any:
-    """Return a client of an S3 bucket. It waits at most 20 seconds for a request to succeed.
-
-    Raises:
-        obstore.exceptions.BaseError: the options are not valid.
-    """
-    from obstore.store import S3Store
-
-    return S3Store(
-        bucket,
-        config=dict(storage),  # type: ignore[arg-type]
-        client_options={"timeout": timedelta(seconds=_TIMEOUT_S), "connect_timeout": timedelta(seconds=5)},
-        retry_config={"max_retries": _MAX_RETRIES, "retry_timeout": timedelta(seconds=_RETRY_S)},
-    )
