@@ -31,6 +31,9 @@ CANCELLATION = "cancellation"
 PART_OF = "part_of"
 """Configurable: the step of a report that waits for the run, and whose limits apply to it as well."""
 
+RUN = "loop"
+"""The source of checkpoints of runs."""
+
 UPDATED, ENDED = "update", "fork"
 """The sources of checkpoints that are no runs: the input of the next run, and the end of a clarifying question."""
 
@@ -109,6 +112,10 @@ class Conversations:
     def drop_question(self, thread_id: str, run_id: str | None = None) -> str:
         """End the clarifying question of the last run, or of `run_id`, without an answer; return the new checkpoint."""
         return self._change({"clarification": None}, ASKS, ENDED, thread_id, run_id)
+
+    def add_answer(self, state: Mapping[str, Any], thread_id: str) -> str:
+        """Store the final `state` of an answer that no run of the graph has given; return its run id."""
+        return self._change(dict(state), "answer", RUN, thread_id, None)
 
     def _change(self, values: Any, as_node: str, source: str, thread_id: str, run_id: str | None) -> str:
         run = ThreadRun(self._threads, self._graph.name, thread_id, run_id, keeps_thread=True)

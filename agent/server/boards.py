@@ -122,8 +122,8 @@ def refresh(tenant: Tenant, board_id: str, pin: Pin, stop: Cancellation) -> None
         source = services.datasets(pin.datasets) if pin.source is None else services.source(pin.source)
         name = ", ".join(pin.datasets) if pin.source is None else pin.source
         origin = {"board": board_id, "pin": pin.id}
-        result, trace_id = run_recorded(pin.sql, source, name, services, stop, origin)
-        body = {**_contents(pin, source, result), "trace_id": trace_id, "failure": None}
+        result, audit = run_recorded(pin.sql, source, name, services, stop, origin)
+        body = {**_contents(pin, source, result), "trace_id": audit["trace_id"], "failure": None}
     except DatasphinxError as error:
         audience = _audience_or_owner(pin, services)
         body = {"figure": None, "columns": [], "rows": [], "formats": [], "truncated": False, "chart": None}

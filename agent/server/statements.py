@@ -12,7 +12,7 @@ from datasphinx.agent.errors import DatasphinxError, InputInvalid, InternalError
 from datasphinx.agent.formatting.checks import with_formats
 from datasphinx.agent.formatting.formats import answer_table
 from datasphinx.agent.messages import Language, Message
-from datasphinx.agent.record.step import Step, current_step, merge_audit, new_audit
+from datasphinx.agent.record.step import Audit, Step, current_step, merge_audit, new_audit
 from datasphinx.agent.record.telemetry import traced_run
 from datasphinx.agent.run_events import RUN_SQL, output_body, step_body
 from datasphinx.agent.server.background import cancellable
@@ -60,9 +60,7 @@ async def open_source(services: Services, name: str | None) -> Source:
     return await cancellable(lambda _: services.source(key))
 
 
-async def run_for_client(
-    sql: str, name: str, services: Services, language: Language, origin: Mapping[str, str] | None = None
-) -> tuple[Result, str, list[str]]:
+async def run_for_client(sql: str, name: str, services: Services, language: Language) -> tuple[Result, str, list[str]]:
     """Return the rows of a statement on the source `name`, its trace id, and what to know about its figures.
 
     It counts as a question of the tenant.
@@ -74,17 +72,17 @@ async def run_for_client(
 
     def work(stop: Cancellation) -> tuple[Result, str, list[str]]:
         source = services.source(name)
-        result, trace_id = run_recorded(sql, source, name, services, stop, origin)
+        result, audit = run_recorded(sql, source, name, services, stop)
         told = [one.in_language(language) for texts in source.doubts_and_notes(sql) for one in texts]
-        return result, trace_id, told
+        return result, audit["trace_id"], told
 
     return await cancellable(work)
 
 
 def run_recorded(
     sql: str, source: Source, name: str, services: Services, stop: Cancellation, origin: Mapping[str, str] | None = None
-) -> tuple[Result, str]:
-    """Return the rows of a statement and the trace id of its run, which is recorded whether it succeeds or fails.
+) -> tuple[Result, Audit]:
+    """Return the rows of a statement and the audit of its run, which is recorded whether it succeeds or fails.
 
     `origin` is added to the recorded input.
 
@@ -113,8 +111,9 @@ def run_recorded(
             current_step.reset(token)
             audit = step.record()
             step.event("step", step_body(audit["latency_ms"], {}, step.notes))
-            step.event("output", output_body(output, merge_audit(step.previous_audit, audit)))
+            audit = merge_audit(step.previous_audit, audit)
+            step.event("output", output_body(output, audit))
             unrecorded = services.recorder.end(trace_id)
     if unrecorded:
         raise unrecorded
-    return result, trace_id
+    return result, {**audit, "recorded": services.recorder.is_on}

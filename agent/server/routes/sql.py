@@ -5,16 +5,25 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
-from datasphinx.agent.charts.default import default_chart
-from datasphinx.agent.charts.echarts import answer_chart
+from datasphinx.agent.answers.outputs import compose_answer
+from datasphinx.agent.answers.stored_chart import drawn_by_default
+from datasphinx.agent.conversation.reply import reply_of
 from datasphinx.agent.core.cancellation import Cancellation
-from datasphinx.agent.formatting.formats import answer_table
+from datasphinx.agent.core.redact import without_password
+from datasphinx.agent.errors import NotFound
+from datasphinx.agent.generation.follow_ups import REMEMBERED_TURNS
+from datasphinx.agent.messages import Language, render
 from datasphinx.agent.proposals import propose_statement
+from datasphinx.agent.run_events import LOGGED_ANSWER
 from datasphinx.agent.server.background import cancellable, run_in_thread
 from datasphinx.agent.server.errors import accepted_language
 from datasphinx.agent.server.runnable import PlainJSON
-from datasphinx.agent.server.statements import MAX_SQL_CHARS, open_source, resolve_source, run_for_client
-from datasphinx.agent.server.tenants import current_tenant
+from datasphinx.agent.server.statements import MAX_SQL_CHARS, open_source, resolve_source, run_recorded
+from datasphinx.agent.server.tenants import Tenant, current_list, current_tenant
+from datasphinx.agent.services import Services
+from datasphinx.agent.sql.summary import summarize_query
+from datasphinx.agent.state import State, new_run
+from datasphinx.agent.types import Attempt, Turn
 
 router = APIRouter(prefix="/sql", tags=["sql"])
 TraceId = Annotated[
@@ -32,11 +41,20 @@ class EditedStatement(BaseModel):
     sql: str = Field(min_length=1, max_length=MAX_SQL_CHARS, description="One SELECT statement.")
     source: str | None = _SOURCE
     trace_id: TraceId = None
+    question: str = Field("", max_length=10_000, description="The question that the statement answers.")
+    thread_id: str | None = Field(
+        None, pattern=r"^[0-9a-f]{32}$", description="The conversation about a database that the answer is added to."
+    )
 
 
-class EditedQuery(EditedStatement):
+class EditedQuery(BaseModel):
     """A statement as the verified query of a question."""
 
+    model_config = ConfigDict(extra="forbid")
+
+    sql: str = Field(min_length=1, max_length=MAX_SQL_CHARS, description="One SELECT statement.")
+    source: str | None = _SOURCE
+    trace_id: TraceId = None
     question: str = Field(min_length=1, max_length=10_000, description="The question that the statement answers.")
 
 
@@ -44,18 +62,72 @@ class EditedQuery(EditedStatement):
 async def run(statement: EditedStatement, request: Request) -> dict[str, Any]:
     """Run a statement by the guard, the row rules and the limits of answers, with a record of its own.
 
-    The result contains the rows, their `chart` if one suits them, `truncated` (whether there are more), `findings`
-    (what to know about its figures, in the language of Accept-Language), and `edited_by_hand`, which is always true.
+    The result is an output as that of a question, in the language of Accept-Language, with `truncated` (whether there
+    are more rows) and `edited_by_hand`, which is always true. With `thread_id` it is the last answer of the
+    conversation from then on.
     """
-    services, language = current_tenant().services, accepted_language(request.scope)
-    name = resolve_source(services, statement.source)
+    tenant, language = current_tenant(), accepted_language(request.scope)
+    name = resolve_source(tenant.services, statement.source)
+    await tenant.admit(1)
+
+    def work(stop: Cancellation) -> dict[str, Any]:
+        state = _answered(statement, name, tenant.services, language, stop)
+        thread_id, run_id = statement.thread_id, None
+        if thread_id:
+            run_id = _added(state, statement, tenant, thread_id)
+        else:
+            chart = drawn_by_default(state, tenant.services.source)
+            state["charts"] = [chart] if chart else []
+        return {**reply_of(state, thread_id, run_id), "truncated": state["result"]["truncated"], "edited_by_hand": True}
+
+    return PlainJSON().dumpd(await cancellable(work))
+
+
+def _answered(
+    statement: EditedStatement, name: str, services: Services, language: Language, stop: Cancellation
+) -> dict[str, Any]:
+    """Return the state of the SQL agent at the end of a question with the statement of a person."""
+    source, sql = services.source(name), statement.sql
     origin = {"origin": "edited_by_hand", **({"edited_trace": statement.trace_id} if statement.trace_id else {})}
-    result, trace_id, told = await run_for_client(statement.sql, name, services, language, origin)
-    table = answer_table("result", result)
-    drawn = default_chart(result, "", language=language)
-    chart = answer_chart(drawn, language) if drawn else None
-    body = {"sql": statement.sql, "table": table, "chart": chart, "truncated": result["truncated"], "findings": told}
-    return PlainJSON().dumpd({**body, "edited_by_hand": True, "trace_id": trace_id})
+    result, audit = run_recorded(sql, source, name, services, stop, origin)
+    summary, question = summarize_query(sql, source.catalog), statement.question or sql
+    told = compose_answer("", {"result": result}, language=language, requested=None, sql=sql, summary=summary)
+    for texts in source.doubts_and_notes(sql):
+        for finding in texts:
+            told.add(render("findings_remain", language, findings=finding.in_language(language)))
+    given = {"question": question, **({"source": statement.source} if statement.source else {})}
+    turn = Turn(
+        question=question,
+        sql=sql,
+        answer=told.logged_answer,
+        clarifications=[],
+        source=without_password(name),
+        trace_id=audit["trace_id"],
+        output_type=told.output_type,
+        columns=result["columns"],
+        language=language,
+    )
+    output = {name: value for name, value in told.output().items() if name != LOGGED_ANSWER}
+    attempts = [Attempt(sql=sql, origin="user", outcome=None)]
+    facts = {"given": given, "sql_request": sql, "sql_request_is_valid": True, "attempts": attempts, "result": result}
+    return {**new_run(State, given), "question": question, "audit": audit, **output, **facts, "turns": [turn]}
+
+
+def _added(state: dict[str, Any], statement: EditedStatement, tenant: Tenant, thread_id: str) -> str:
+    """Add the answer in `state` to a conversation, and return its run id.
+
+    Raises:
+        NotFound: there is no such conversation about a database.
+        ThreadBusy: a run on it is in progress.
+    """
+    last = tenant.threads.last(tenant.threads.key("agent", thread_id))
+    if last is None:
+        raise NotFound("thread_unknown", thread_id=thread_id)
+    turns = [*last.checkpoint["channel_values"].get("turns", ()), *state["turns"]]
+    run_id = tenant.graphs["agent"].add_answer({**state, "turns": turns[-REMEMBERED_TURNS:]}, thread_id)
+    if listed := current_list():
+        listed.add(thread_id, "agent", statement.question)
+    return run_id
 
 
 @router.get("/schema")

@@ -11,7 +11,8 @@ import { trustBadge } from "./trust.js";
 
 /**
  * Return the view of an output with an answer to what was `said`; its heading, of class `focus`, takes the focus.
- * `about` has the `name` of what was asked, its `source` if one was named, and `mayEdit`, whether it has statements to edit.
+ * `about` has the `name` of what was asked, its `source` if one was named, and `edited(output)`, which returns the view of
+ * the answer of an edited statement, if statements may be edited.
  * `change(comment)`, if given, asks again with a remark about an assumption or a definition. A draft has its reason and
  * `feedback`, if given, beside what it says.
  */

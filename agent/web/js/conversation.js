@@ -221,13 +221,21 @@ export class Conversation {
     return this.answered(output, said);
   }
 
-  answered(output, said) {
+  /** Show the answer of a statement that was edited by hand, the last one of its conversation from now on. */
+  edited(output, said) {
+    for (const old of this.list.querySelectorAll(".feedback")) old.remove();
+    if (output.thread_id === this.thread) this.goOn(this.thread);
+    return this.answered(output, said, false);
+  }
+
+  answered(output, said, mayEdit = this.graph === "agent") {
     const { thread_id, run_id, sql } = output;
     const isAgent = this.graph === "agent";
     const reject = (comment) => this.begin(rejected({ comment }),
       { thread_id, feedback: { accepted: false, ...(comment && { comment }) } });
     const [, named] = JSON.parse(this.place);
-    const about = { name: nameOfPlace(named), source: named.source, mayEdit: isAgent };
+    const edited = mayEdit ? (made) => this.edited(made, said) : null;
+    const about = { name: nameOfPlace(named), source: named.source, edited };
     const feedback = isAgent && sql ? this.feedback(thread_id, reject) : null;
     const isDraft = output.status === "unsure";
     const view = answerView(output, said, about, isAgent ? reject : null, feedback);

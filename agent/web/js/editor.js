@@ -1,13 +1,11 @@
-/** The statement of an answer in an editor; its own rows stand below, marked as edited by hand. CodeMirror is fetched with the first one. */
+/** The statement of an answer in an editor; its own answer stands below. CodeMirror is fetched with the first one. */
 
 import { announce } from "./announce.js";
 import { postJson, request } from "./api.js";
-import { chartView } from "./chart.js";
 import { make } from "./dom.js";
 import { current, say, text } from "./language.js";
-import { saveMenu } from "./menu.js";
-import { inLines, sqlView } from "./sql.js";
-import { tableView } from "./table.js";
+import { plotKnown } from "./plot.js";
+import { inLines } from "./sql.js";
 
 const DIALECTS = { duckdb: "PostgreSQL", mysql: "MySQL", oracle: "PLSQL", postgres: "PostgreSQL", redshift: "PostgreSQL", sqlite: "SQLite", tsql: "MSSQL" };
 let sources = [];
@@ -20,8 +18,11 @@ export function allowEditing(answered) {
   mayPropose = answered?.may_propose ?? false;
 }
 
-/** Return the button that opens an editor of the statement of `output`, the answer to what was `said` about `source`. */
-export function editorView(output, said, source) {
+/**
+ * Return the button that opens an editor of the statement of `output`, the answer to what was `said` about `source`.
+ * `show(output)` returns the view of the answer of the edited statement.
+ */
+export function editorView(output, said, source, show) {
   const open = say(make("button", { type: "button", class: "quiet", "aria-expanded": "false" }), "edit_sql");
   const view = make("div", { class: "edited" }, open);
   const box = make("div", { class: "editor", hidden: true });
@@ -29,7 +30,7 @@ export function editorView(output, said, source) {
   open.addEventListener("click", async () => {
     box.hidden = !box.hidden;
     open.setAttribute("aria-expanded", String(!box.hidden));
-    if (!box.hidden) editor ??= fill(box, output, said, source ?? sources[0]);
+    if (!box.hidden) editor ??= fill(box, output, { said, source: source ?? sources[0], show });
     if (!box.hidden) (await editor)?.focus();
   });
   view.append(box);
@@ -37,10 +38,10 @@ export function editorView(output, said, source) {
 }
 
 /** Fill `box` with the editor and return it; null where it could not be loaded. */
-async function fill(box, output, said, source) {
+async function fill(box, { sql, thread_id, audit }, about) {
   box.replaceChildren(say(make("p", { role: "status", class: "hint" }), "working"));
   const result = make("div", { class: "result", hidden: true });
-  const state = { sql: inLines(output.sql), source, said, trace: output.audit?.trace_id, running: null };
+  const state = { ...about, sql: inLines(sql), thread_id, trace_id: audit.trace_id, running: null };
   const run = say(make("button", { type: "button" }), "run_sql");
   const stop = say(make("button", { type: "button", class: "quiet", hidden: true }), "stop");
   const execute = () => runStatement(state, result, run, stop);
@@ -148,11 +149,11 @@ function runStatement(state, result, run, stop) {
   stop.hidden = false;
   result.hidden = false;
   result.replaceChildren(say(make("p", { role: "status", class: "hint" }), "working"));
-  const { sql, source } = state;
-  const sent = { sql, source, ...(state.trace && { trace_id: state.trace }) };
-  postJson("sql", sent, state.running.signal)
+  const { sql, source, trace_id } = state;
+  const sent = { sql, source, trace_id };
+  postJson("sql", { ...sent, question: state.said, ...(state.thread_id && { thread_id: state.thread_id }) }, state.running.signal)
     .then((response) => response.json())
-    .then((body) => show(result, body, state, sent))
+    .then((output) => plotKnown(output).then(() => show(result, output, state, sent)))
     .catch((error) => result.replaceChildren(problem(error)))
     .finally(() => {
       state.running = null;
@@ -162,15 +163,11 @@ function runStatement(state, result, run, stop) {
   return true;
 }
 
-function show(result, { sql, table, chart, truncated, findings, trace_id }, state, sent) {
-  const badge = say(make("p", { class: "badge focus", tabindex: "-1" }), "edited_by_hand");
-  const more = truncated ? say(make("p", { class: "hint" }), "rows_cut", { count: table.rows.length }) : null;
-  const notes = (findings ?? []).map((finding) => make("p", { class: "hint" }, finding));
-  const trace = say(make("p", { class: "hint" }), "trace", { id: trace_id });
-  result.replaceChildren(...[badge, ...notes, chart && chartView(chart), tableView(table, { title: state.said }), more, sqlView(sql), mayPropose ? proposal({ ...sent, trace_id }, state.said) : null, trace].filter(Boolean));
-  result.append(saveMenu(result));
-  announce(`${text("edited_by_hand")}. ${text("row_count", { count: table.rows.length })}`);
-  badge.focus({ preventScroll: true });
+function show(result, output, state, sent) {
+  const view = state.show(output);
+  result.replaceChildren(view, ...(mayPropose ? [proposal({ ...sent, trace_id: output.audit.trace_id }, state.said)] : []));
+  announce(`${text("edited_by_hand")}. ${text("row_count", { count: output.tables[0].rows.length })}`);
+  view.querySelector(".focus").focus({ preventScroll: true });
   result.scrollIntoView({ block: "nearest" });
 }
 

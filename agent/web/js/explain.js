@@ -8,12 +8,12 @@ import { sqlView } from "./sql.js";
 import { auditSteps } from "./steps.js";
 
 /** Return the fold of the answer to what was `said`; for `about` see `answerView`. */
-export function explainFold(output, said, { source, mayEdit }) {
+export function explainFold(output, said, { source, edited }) {
   const { audit, definitions = [], sql } = output;
   const places = definitions.map(({ name, definition, place }) => `${name} = ${definition}; ${place}`);
   const parts = [named("definitions", places), named("notes", audit.notes), heading("steps")];
   return make("details", { class: "explain" }, say(make("summary"), sql ? "explain_sql" : "explain"),
-    sql ? sqlView(sql) : null, sql && mayEdit ? editorView(output, said, source) : null,
+    sql ? sqlView(sql) : null, sql && edited ? editorView(output, said, source, edited) : null,
     ...parts.flat(), auditSteps(audit), costLine(audit));
 }
 

@@ -17,8 +17,9 @@ export function trustBadge(output) {
 
 const MARKS = { verified: "✓", checked: "✓", likely: "≈", unsure: "?" };
 
-function trustOf({ verified, metric, checked, chosen, confidence, status, error, sql, output_type }) {
+function trustOf({ audit, verified, metric, checked, chosen, confidence, status, error, sql, output_type }) {
   if (error) return null;
+  if (audit?.steps.some(({ node }) => node === "run_sql")) return { level: "likely", key: "edited_by_hand", reasons: [["edited_by_hand_why"]] };
   if (verified) return verifiedTrust(verified);
   const reasons = confidence ? [confidence.reason] : [];
   if (status === "unsure") return { level: "unsure", key: "trust_unsure", reasons: [...reasons, ["trust_unsure_why"]] };

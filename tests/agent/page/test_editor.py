@@ -52,7 +52,7 @@ def test_statement_is_edited_run_and_proposed(visit: Visit, sources: dict[str, A
     write(page, "select name, customer_id from customers order by customer_id limit 3")
     page.keyboard.press("Control+Enter")
     result = page.locator(".edited .result")
-    expect(result.locator(".badge")).to_have_text("Edited by hand")
+    expect(result.locator(".trust summary")).to_contain_text("Edited by hand")
     expect(result.locator("tbody tr")).to_have_count(3)
     expect(result.locator(".chart canvas")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
@@ -66,6 +66,37 @@ def test_statement_is_edited_run_and_proposed(visit: Visit, sources: dict[str, A
     expect(dialog.get_by_text("Edited by hand")).to_be_visible()
     dialog.get_by_role("button", name="Accept").click()
     expect(dialog.get_by_text("Accepted: knowledge/verified.yml:2")).to_be_visible()
+
+
+def test_the_result_of_an_edited_statement_is_a_full_answer(visit: Visit) -> None:
+    site = visit(Model(COUNT, reviews=()), run_sql=True, clarify="never", accept_downloads=True)
+    page = opened(site)
+    write(page, "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status ORDER BY orders DESC")
+    page.keyboard.press("Control+Enter")
+    result = page.locator(".edited .result")
+    expect(result.locator(".chart canvas")).to_be_visible()
+    expect(page.locator(".feedback")).to_have_count(1)
+    expect(result.locator(".feedback")).to_be_visible()
+    result.locator(".plot summary").click()
+    result.get_by_label("Chart type").select_option("pie")
+    expect(page.locator("#announced")).to_have_text("The chart was redrawn.")
+    result.locator(".toolbar .menu summary").click()
+    with page.expect_download() as download:
+        result.get_by_role("button", name="Save as Excel").click()
+    assert download.value.suggested_filename.endswith(".xlsx")
+    result.get_by_role("button", name="Pin").click()
+    page.get_by_label("Name of the new board").fill("Orders")
+    page.locator("#pin-dialog").get_by_role("button", name="Pin").click()
+    expect(result.get_by_text("Pinned to Orders.")).to_be_visible()
+
+    page.reload()
+    expect(page.locator(".turn")).to_have_count(2)
+    last = page.locator(".turn").last
+    expect(last.locator(".trust summary")).to_contain_text("Edited by hand")
+    expect(last.locator("tbody tr")).to_have_count(4)
+    expect(last.get_by_label("Chart type")).to_have_value("pie")
+    site.ask("And today?")
+    expect(page.locator(".turn")).to_have_count(3)
 
 
 def test_tables_and_columns_are_completed_with_the_keyboard(visit: Visit, sources: dict[str, Any]) -> None:

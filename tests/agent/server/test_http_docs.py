@@ -54,7 +54,7 @@ def test_each_curl_command_gets_its_response(served: Served, tmp_path: Path) -> 
     assert json.loads(responses["/operate/sources/books/test"][0])["ok"] is True
     assert responses["/operate/sources/books"] == [""]
     edited = json.loads(responses["/sql"][0])
-    assert edited["edited_by_hand"] is True and len(edited["table"]["rows"]) == 2
+    assert edited["edited_by_hand"] is True and len(edited["tables"][0]["rows"]) == 2
     ((models,), (model,), (whole, stream)) = (
         responses[name] for name in ("/v1/models", "/v1/models/datasphinx", "/v1/chat/completions")
     )

@@ -52,21 +52,22 @@ def request(server: Served, key: str, path: str, body: Any = None) -> Any:
 def test_statement_runs_with_row_rules_and_is_marked_on_the_record(site: Served) -> None:
     trace = "0" * 32
     status, result = request(site, USER, "/sql", {"sql": NORTH, "source": "shop", "trace_id": trace})
-    assert (status, result["table"]["rows"], result["truncated"]) == (200, [["north"], ["north"]], False)
+    assert (status, result["tables"][0]["rows"], result["truncated"]) == (200, [["north"], ["north"]], False)
     assert result["edited_by_hand"] is True and result["sql"] == NORTH
 
-    _, recorded = request(site, USER, f"/traces/{result['trace_id']}")
+    _, recorded = request(site, USER, f"/traces/{result['audit']['trace_id']}")
     (begin, *_, output) = [event["body"] for event in recorded["events"]]
     assert begin["input"] == {"sql": NORTH, "source": "shop", "origin": "edited_by_hand", "edited_trace": trace}
     assert output["sql"] == NORTH
-    assert request(site, OTHER, f"/traces/{result['trace_id']}")[0] == 404
+    assert request(site, OTHER, f"/traces/{result['audit']['trace_id']}")[0] == 404
 
 
 def test_the_result_says_what_to_know_about_its_figures(site: Served) -> None:
     sql = "SELECT COUNT(email) / COUNT(*) FROM things"
     _, result = request(site, USER, "/sql", {"sql": sql, "source": "shop"})
-    assert result["findings"] == [Message("fraction_cut", value="COUNT(things.email) / COUNT(*)")]
-    assert request(site, USER, "/sql", {"sql": NORTH, "source": "shop"})[1]["findings"] == []
+    finding = Message("fraction_cut", value="COUNT(things.email) / COUNT(*)").in_language("en")
+    assert result["answer"].endswith(f"Please note: {finding}.")
+    assert "Please note" not in request(site, USER, "/sql", {"sql": NORTH, "source": "shop"})[1]["answer"]
 
 
 @pytest.mark.parametrize(
@@ -138,8 +139,36 @@ def test_a_private_server_runs_statements_and_draws_their_rows(served: Served) -
     assert served.http.get("/sources").json()["may_run_sql"] is True
     sql = "SELECT status, COUNT(*) AS n FROM orders GROUP BY status ORDER BY n DESC"
     ran = served.http.post("/sql", json={"sql": sql}).json()
-    assert ran["chart"]["type"] == "bar" and len(ran["table"]["rows"]) > 2
-    assert served.http.post("/sql", json={"sql": "SELECT 1"}).json()["chart"] is None
+    assert ran["charts"][0]["type"] == "bar" and len(ran["tables"][0]["rows"]) > 2
+    assert served.http.post("/sql", json={"sql": "SELECT 1"}).json()["charts"] == []
+
+
+def test_an_edited_statement_is_an_answer_of_its_conversation(cache_dir: Path, tmp_path: Path) -> None:
+    with serving(cache_dir, data_dir=tmp_path) as server:
+        http = server.http
+        thread = server.invoke(question="How many orders by status?")["thread_id"]
+        sql = "SELECT status, COUNT(*) AS n FROM orders GROUP BY status ORDER BY n DESC"
+        sent = {"sql": sql, "question": "Orders by status", "thread_id": thread}
+        ran = http.post("/sql", json=sent).json()
+        assert ran["thread_id"] == thread and ran["answer"].startswith("| Status | n |")
+        assert [step["node"] for step in ran["audit"]["steps"]] == ["run_sql"] and ran["audit"]["recorded"]
+
+        path = f"/threads/{thread}/runs/{ran['run_id']}"
+        assert http.get(path).json() == {name: ran[name] for name in ran.keys() - {"truncated", "edited_by_hand"}}
+        assert [run["said"] for run in http.get(f"/threads/{thread}/history").json()["runs"]] == [
+            {"question": "Orders by status"},
+            {"question": "How many orders by status?"},
+        ]
+        assert http.get(f"{path}/chart").json()["chart"]["type"] == "bar"
+        assert http.get(f"{path}/tables/1.csv").text.startswith("\ufeffstatus,n")
+        board = http.post("/boards", json={"title": "Orders"}).json()["id"]
+        pinned = http.post(f"/boards/{board}/pins", json={"thread_id": thread, "run_id": ran["run_id"]})
+        assert (pinned.status_code, pinned.json()["title"]) == (201, "Orders by status")
+
+        assert server.invoke(question="And today?", thread_id=thread)["error"] is None
+        assert f"Its query: {sql}" in server.model.calls[-1].prompt
+        lost = http.post("/sql", json={**sent, "thread_id": "0" * 32}).json()
+        assert lost["code"] == "thread_unknown"
 
 
 def test_a_source_without_knowledge_has_no_proposals(cache_dir: Path, tmp_path: Path) -> None:
