@@ -15,7 +15,7 @@ from datasphinx.agent.answers.markdown import without_tables
 from datasphinx.agent.charts.png import png_of_option
 from datasphinx.agent.errors import DriverMissing
 from datasphinx.agent.formatting.formats import CALENDAR, format_rows, format_single, formats_of
-from datasphinx.agent.messages import Language, language_in
+from datasphinx.agent.messages import Language, language_in, render
 from datasphinx.agent.record.step import Audit
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.types import (
@@ -49,9 +49,8 @@ _STYLE = (
     ".datasphinx img{max-width:100%;box-sizing:border-box;padding:.75rem;border-radius:10px;background:#fff;"
     "border:1px solid var(--jp-border-color2,light-dark(#e2e4e0,#33393f))}"
     ".datasphinx .chips{display:flex;flex-wrap:wrap;gap:.4rem}"
-    ".datasphinx .chips span{padding:.1rem .6rem;border-radius:10px;font-size:.8125rem;"
+    ".datasphinx .chips>*{padding:.1rem .6rem;border-radius:10px;font-size:.8125rem;"
     "background:var(--jp-layout-color2,light-dark(#f2f3f0,#262b30))}"
-    ".datasphinx .chips span:first-child{font-weight:600}"
     ".datasphinx summary{cursor:pointer;font-size:.875rem;color:var(--jp-ui-font-color2,light-dark(#5c656d,#a2abb4))}"
     ".datasphinx pre{padding:1rem;border-radius:10px;white-space:pre-wrap;overflow-wrap:anywhere;"
     "background:var(--jp-layout-color2,light-dark(#f2f3f0,#262b30))}"
@@ -161,7 +160,12 @@ class Response:
         return self.draw() if self.draw else None
 
     def _repr_html_(self) -> str:
-        return page(self.answer, self._body() + self._beside(), self.sql)
+        shown = {render("assumed", self.language, assumptions=each) for each in self._assumptions()}
+        text = "\n\n".join(part for part in self.answer.split("\n\n") if part not in shown)
+        return page(text, self._body() + self._beside(), self.sql)
+
+    def _assumptions(self) -> Sequence[str]:
+        return self.audit.get("assumptions", ())
 
     def _body(self) -> str:
         return ""
@@ -169,7 +173,9 @@ class Response:
     def _beside(self) -> str:
         """Return what vouches for the answer, what it takes for granted and what may be asked next as HTML."""
         definitions = [f"{each['name']} = {each['definition']}" for each in self.definitions]
-        chips = "".join(f"<span>{escape(text)}</span>" for text in (self.trust, *definitions, *self.filters) if text)
+        chips = f"<b>{escape(self.trust)}</b>" if self.trust else ""
+        taken = dict.fromkeys([*self._assumptions(), *definitions, *self.filters])
+        chips += "".join(f"<span>{escape(text)}</span>" for text in taken)
         questions = "".join(f"<li>{escape(question)}</li>" for question in self.follow_ups)
         return (f'<p class="chips">{chips}</p>' if chips else "") + (f"<ul>{questions}</ul>" if questions else "")
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from datasphinx.agent.errors import DriverMissing
+from datasphinx.agent.messages import render
 from datasphinx.agent.responses import DataFrameResponse, StringResponse, response_of
 from tests.agent.charts.results import HOSTILE
 from tests.generated_docs import ROOT
@@ -34,18 +35,23 @@ def test_a_response_looks_like_the_page() -> None:
 
 def test_a_response_shows_what_it_takes_for_granted_and_has_a_short_repr() -> None:
     definition = {"name": "net sales", "definition": HOSTILE, "place": "shop.yaml"}
-    output = {"answer": f"{HOSTILE}\n" * 20, "output_type": "number", "value": 1, "sql": "SELECT 1", "audit": {}}
+    told = render("assumed", "en", assumptions="cancelled ones count")
+    answer = f"{HOSTILE}\n" * 20 + f"\n\n{told}\n\nRead more."
+    audit = {"assumptions": ["cancelled ones count"]}
+    output = {"answer": answer, "output_type": "number", "value": 1, "sql": "SELECT 1", "audit": audit}
     made = response_of(
         {**output, "checked": True, "filters": ["2025"], "definitions": [definition], "follow_ups": ["By month?"]}
     )
 
     page = made._repr_html_()
-    assert re.findall(r"<span>(.*?)</span>", page) == [
+    assert re.findall(r"<(?:b|span)>(.*?)</(?:b|span)>", page) == [
         made.trust,
+        "cancelled ones count",
         "net sales = &lt;img src=x onerror=alert(1)&gt;",
         "2025",
     ]
     assert made.trust and "<li>By month?</li>" in page and HOSTILE not in page
+    assert told not in page and "<p>Read more.</p>" in page and told in str(made)
     assert repr(made).startswith("<NumberResponse: <img") and len(repr(made)) < 120
 
 
