@@ -36,7 +36,7 @@ def test_a_response_looks_like_the_page() -> None:
 def test_a_response_shows_what_it_takes_for_granted_and_has_a_short_repr() -> None:
     definition = {"name": "net sales", "definition": HOSTILE, "place": "shop.yaml"}
     told = render("assumed", "en", assumptions="cancelled ones count")
-    answer = f"{HOSTILE}\n" * 20 + f"\n\n{told}\n\nRead more."
+    answer = f"{HOSTILE}\n" * 20 + f"\n{told}\n\nRead more."
     audit = {"assumptions": ["cancelled ones count"]}
     output = {"answer": answer, "output_type": "number", "value": 1, "sql": "SELECT 1", "audit": audit}
     made = response_of(
