@@ -284,7 +284,7 @@ class Agent:
         return self._feedback({"accepted": False, "comment": comment}, output_type)
 
     def accept(self) -> Response:
-        """Accept the last answer; with `keep_accepted_examples`, store it as a few-shot example.
+        """Accept the last answer, which becomes a proposal for the business knowledge.
 
         Raises:
             InvalidQuestion, Conflict, InputInvalid: see `reject`.

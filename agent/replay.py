@@ -209,7 +209,7 @@ def _settings(recorded: dict[str, Any], instructions: Mapping[str, str], setting
         name: source.model_copy(update={"instructions": instructions.get(name, "")})
         for name, source in settings.sources.items()
     }
-    changes = {"sources": sources, **recorded_settings, **unlimited, "keep_accepted_examples": False}
+    changes = {"sources": sources, **recorded_settings, **unlimited}
     return settings.model_copy(update=changes)
 
 

@@ -41,6 +41,10 @@ _REMOVED = {
     "tool_timeout_s": "use DATASPHINX_STATEMENT_TIMEOUT_S",
     "memory_size": "it is always 10",
     "embedded_candidates": "it is always 3",
+    "request_timeout_s": "it is 1.5 times DATASPHINX_MAX_QUESTION_S",
+    "chat_sql": "answers under /v1 always end with their SQL",
+    "keep_accepted_examples": "accepted answers become proposals; `datasphinx examples add` stores examples",
+    "oidc.jwks_url": "the keys are those of the issuer's discovery document",
     "embed": "link to the page, or use /v1 or MCP from a page of yours",
     "studio_any_source": "use DATASPHINX_SOURCES",
     "sources.log_database_errors": "it is always false",
@@ -317,9 +321,6 @@ class OidcSettings(BaseModel):
         description="URL of the issuer, exactly as in the claim `iss`."
     )
     audience: Texts = Field(min_length=1, description="Accepted values of the claim `aud`, one or several.")
-    jwks_url: Annotated[str, AfterValidator(_with_scheme)] | None = Field(
-        default=None, description="URL of the issuer's keys; by default that of its discovery document."
-    )
     tenant: TenantName | None = Field(
         default=None, description="Tenant of the tokens without the claim `tenant_claim`."
     )
@@ -392,9 +393,6 @@ class ServiceSettings(BaseSettings):
     )
     max_upload_bytes: int = Field(
         default=200_000_000, ge=1, description="Maximum size of a file uploaded to the server in bytes."
-    )
-    request_timeout_s: float = Field(
-        default=900, gt=0, allow_inf_nan=False, description="Time limit for one request to the server in seconds."
     )
 
 
@@ -505,9 +503,6 @@ class Settings(ServiceSettings):
     max_clarifications: int = Field(
         default=4, ge=0, le=10, description="Maximum number of clarifying questions about one question."
     )
-    keep_accepted_examples: bool = Field(
-        default=False, description="Store a question whose answer the user accepts as a few-shot example."
-    )
     threads_url: SecretStr | None = Field(
         default=None,
         description="URL of a PostgreSQL database for conversations, uploaded files, boards and the usage of "
@@ -586,10 +581,6 @@ class Settings(ServiceSettings):
         default=False,
         description="Write the log as JSON lines.",
     )
-    chat_sql: bool = Field(
-        default=True,
-        description="Whether answers under /v1 end with their SQL; otherwise it is part of the reasoning.",
-    )
     cache_dir: Path = Field(
         default_factory=lambda: platformdirs.user_cache_path("datasphinx"),
         description="Folder of the sample database, the embedded model, and its cached prompts.",
@@ -630,6 +621,11 @@ class Settings(ServiceSettings):
             {name: value for name, value in others.items() if value},
         ]
         return (init_settings, env_settings, *(InitSettingsSource(settings_cls, each) for each in by_priority if each))
+
+    @property
+    def request_timeout_s(self) -> float:
+        """The time limit for one request to the server in seconds: half as long again as a question calls the model."""
+        return 1.5 * self.max_question_s
 
     @property
     def statement_limits(self) -> Limits:

@@ -8,18 +8,11 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
 from datasphinx.agent.errors import (
     Conflict,
-    ExampleInvalid,
     InputInvalid,
     Refused,
-    StatementError,
-    Unavailable,
 )
-from datasphinx.agent.examples.example import checked_example
-from datasphinx.agent.examples.store import ExampleStore
 from datasphinx.agent.messages import Message
-from datasphinx.agent.record.step import note
-from datasphinx.agent.sources.source import Source
-from datasphinx.agent.types import Attempt, Clarification, ClarifyingQuestion, Feedback, Turn
+from datasphinx.agent.types import Attempt, Clarification, ClarifyingQuestion, Feedback
 
 _CONFIG = ConfigDict(extra="forbid", strict=True)
 _QUESTION = TypeAdapter(with_config(_CONFIG)(ClarifyingQuestion))
@@ -61,24 +54,6 @@ def feedback_of(state: Mapping[str, Any]) -> Feedback:
     if not state.get("turns") or state.get("clarification"):
         raise Conflict("nothing_answered")
     return feedback
-
-
-def keep_as_example(turn: Turn, source: Source, store: ExampleStore) -> None:
-    """Store the question, statement and clarifications of `turn` in `store`, as a few-shot example.
-
-    A turn that shows a secret or is too long is not stored; a note of the audit states the reason.
-    """
-    clarifications = [
-        Clarification(question=clarification["question"], answer=clarification["answer"])
-        for clarification in turn["clarifications"]
-    ]
-    try:
-        example = checked_example(turn["question"], turn["sql"], source, clarifications)
-        store.add([example])
-    except (ExampleInvalid, Unavailable, StatementError) as error:
-        note(f"the question was not kept as an example: {error}")
-    else:
-        note(f"kept as the example {example.id}")
 
 
 def _apply_answer(state: Mapping[str, Any], may_remark: bool) -> dict[str, Any]:

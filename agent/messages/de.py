@@ -304,7 +304,7 @@ TEXTS = {
     "more_notes": "und {count} weitere Hinweise dazu, wie die Datei gelesen wurde",
     # Requests to the server
     "request_too_large": "Die Anfrage hat mehr als {limit} Byte. Senden Sie weniger oder erhöhen Sie {setting}.",
-    "request_timeout": "Die Anfrage wurde nach {seconds:g} s abgebrochen. Fragen Sie nach weniger oder erhöhen Sie DATASPHINX_REQUEST_TIMEOUT_S.",
+    "request_timeout": "Die Anfrage wurde nach {seconds:g} s abgebrochen. Fragen Sie nach weniger oder erhöhen Sie DATASPHINX_MAX_QUESTION_S.",
     "origin_refused": "Ein Server ohne Schlüssel nimmt Anfragen nur unter einem lokalen Hostnamen wie localhost an und nicht von Seiten anderer Websites: {origin} wird abgelehnt. Setzen Sie DATASPHINX_API_KEYS, um andere Rechner zu bedienen.",
     "table_unknown": "Die Antwort hat keine Tabelle {number}. Tabellen werden ab 1 gezählt, in der Reihenfolge von `tables`.",
     "chart_unknown": "Es gibt kein Diagramm {chart_id}. Seine ID kommt mit der Antwort, in `charts`.",

@@ -300,7 +300,7 @@ TEXTS = {
     "more_notes": "and {count} more notes on how the file was read",
     # Requests to the server
     "request_too_large": "The request has more than {limit} bytes. Send less, or raise {setting}.",
-    "request_timeout": "The request was stopped after {seconds:g} s. Ask for less, or raise DATASPHINX_REQUEST_TIMEOUT_S.",
+    "request_timeout": "The request was stopped after {seconds:g} s. Ask for less, or raise DATASPHINX_MAX_QUESTION_S.",
     "origin_refused": "A server without keys accepts requests only under a local host name, such as localhost, and not from pages of other sites: {origin} is refused. Set DATASPHINX_API_KEYS to serve other machines.",
     "table_unknown": "The answer has no table {number}. Tables are counted from 1, in the order of `tables`.",
     "chart_unknown": "There is no chart {chart_id}. Its id comes with the answer, in `charts`.",

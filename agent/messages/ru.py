@@ -295,7 +295,7 @@ TEXTS = {
     "more_notes": "и ещё заметок о том, как прочитан файл: {count}",
     # Requests to the server
     "request_too_large": "В запросе больше {limit} байт. Отправьте меньше или увеличьте {setting}.",
-    "request_timeout": "Запрос остановлен через {seconds:g} с. Запросите меньше или увеличьте DATASPHINX_REQUEST_TIMEOUT_S.",
+    "request_timeout": "Запрос остановлен через {seconds:g} с. Запросите меньше или увеличьте DATASPHINX_MAX_QUESTION_S.",
     "origin_refused": "Сервер без ключей принимает запросы только по имени этого компьютера, например localhost, и не со страниц других сайтов: {origin} отклонён. Чтобы обслуживать другие компьютеры, задайте DATASPHINX_API_KEYS.",
     "table_unknown": "В ответе нет таблицы {number}. Таблицы нумеруются с 1 в порядке `tables`.",
     "chart_unknown": "Диаграммы {chart_id} нет. Её идентификатор приходит с ответом, в `charts`.",

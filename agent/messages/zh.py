@@ -303,7 +303,7 @@ TEXTS = {
     "more_notes": "另有 {count} 条关于文件读取方式的说明",
     # Requests to the server
     "request_too_large": "请求超过 {limit} 字节。请减少内容，或调高 {setting}。",
-    "request_timeout": "请求在 {seconds:g} 秒后被停止。请缩小范围，或调高 DATASPHINX_REQUEST_TIMEOUT_S。",
+    "request_timeout": "请求在 {seconds:g} 秒后被停止。请缩小范围，或调高 DATASPHINX_MAX_QUESTION_S。",
     "origin_refused": "未设密钥的服务器只接受以本机名称（如 localhost）发来的请求，且不接受其他网站页面的请求：已拒绝 {origin}。若要为其他机器服务，请设置 DATASPHINX_API_KEYS。",
     "table_unknown": "回答中没有表 {number}。表按 `tables` 中的顺序从 1 开始编号。",
     "chart_unknown": "没有图表 {chart_id}。其标识随回答返回，位于 `charts` 中。",

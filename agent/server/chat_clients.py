@@ -214,7 +214,6 @@ class ChatRun:
 
     async def pieces(self) -> AsyncGenerator[Piece]:
         """Run, and yield the texts of the steps and then the answer."""
-        shows_sql = self._tenant.services.settings.chat_sql
         run_id = self._place.link.run_id if self._place else None
         async with aclosing(self._served.events(self._input, run_id=run_id)) as events:
             async for kind, content in events:
@@ -227,9 +226,7 @@ class ChatRun:
                 elif kind == "output":
                     reply = cast(Reply, content)
                     block = sql_block(reply["sql"]) if reply["sql"] else ""
-                    if block and not shows_sql:
-                        yield Piece(reasoning=f"\n{block}\n")
-                    yield await run_in_threadpool(self._answer, reply, block if shows_sql else "")
+                    yield await run_in_threadpool(self._answer, reply, block)
 
     def _answer(self, reply: Reply, block: str) -> Piece:
         """Return the answer, and link the conversation that it continues with the run.

@@ -61,12 +61,11 @@ class SigningKeys:
         """Set the issuer; nothing is fetched. `clock` returns seconds.
 
         Raises:
-            ConfigurationError: a URL is neither HTTPS nor on this machine.
+            ConfigurationError: its URL is neither HTTPS nor on this machine.
         """
-        for url in filter(None, (settings.issuer, settings.jwks_url)):
-            if not _is_safe(url):
-                reason = f"{url} has to begin with `https://`, unless it is on this machine"
-                raise ConfigurationError("DATASPHINX_OIDC", reason)
+        if not _is_safe(settings.issuer):
+            reason = f"{settings.issuer} has to begin with `https://`, unless it is on this machine"
+            raise ConfigurationError("DATASPHINX_OIDC", reason)
         self._settings, self._clock = settings, clock
         self._keys: list[_Key] = []
         self._fetched_at = self._attempted_at = float("-inf")
@@ -132,16 +131,12 @@ class SigningKeys:
         Raises:
             Unavailable: a request fails, or a document is not as specified.
         """
-        issuer, url = self._settings.issuer, self._settings.jwks_url
-        if url is None:
-            document = self._get(issuer.rstrip("/") + _DISCOVERY)
-            url = document.get("jwks_uri")
-            if document.get("issuer") != issuer or not isinstance(url, str) or not _is_safe(url):
-                raise Unavailable(
-                    "issuer_unavailable",
-                    issuer=issuer,
-                    reason=Message("issuer_response", url=issuer.rstrip("/") + _DISCOVERY),
-                )
+        issuer = self._settings.issuer
+        discovery = issuer.rstrip("/") + _DISCOVERY
+        document = self._get(discovery)
+        url = document.get("jwks_uri")
+        if document.get("issuer") != issuer or not isinstance(url, str) or not _is_safe(url):
+            raise Unavailable("issuer_unavailable", issuer=issuer, reason=Message("issuer_response", url=discovery))
         entries = self._get(url).get("keys")
         if not isinstance(entries, list) or len(entries) > _MAX_KEYS:
             raise Unavailable("issuer_unavailable", issuer=issuer, reason=Message("issuer_response", url=url))

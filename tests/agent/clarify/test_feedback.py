@@ -1,13 +1,10 @@
 """What the user says of an answer, through the graph."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from datasphinx.agent.examples.store import ExampleStore
-from datasphinx.agent.sample.shop import shop_path
 from tests.agent.walk import COUNT, HOW_MANY, calls
 from tests.conftest import NO_AMBIGUITY
 from tests.support.best_customer import ASKS, BEST, BY_AMOUNT, BY_ORDERS, Talk
@@ -106,28 +103,3 @@ def test_feedback_in_another_form_is_an_error(talking: Talking, feedback: Any) -
 @pytest.mark.parametrize("accepted", [True, False])
 def test_feedback_before_any_answer_is_an_error(talking: Talking, accepted: bool) -> None:
     assert talking().ask(feedback={"accepted": accepted})["error"]["code"] == "nothing_answered"
-
-
-@pytest.mark.parametrize("keep", [True, False])
-def test_an_accepted_answer_is_kept_as_an_example_where_that_is_set(talking: Talking, keep: bool) -> None:
-    talk = talking([ASKS], keep_accepted_examples=keep)
-    talk.ask(BEST), talk.ask(clarification_answer="1")
-    output = talk.ask(feedback={"accepted": True})
-
-    kept = ExampleStore(talk.agent.services.settings.data_dir).examples()
-    assert output["answer"] == "Noted: the answer is right." and output["error"] is None
-    assert [(each.question, each.sql) for each in kept] == ([(BEST, BY_ORDERS)] if keep else [])
-    assert [each.clarifications[0]["question"] for each in kept] == ([ASKS["question"]] if keep else [])
-    assert any("kept as the example" in note for note in output["audit"]["notes"]) == keep
-
-
-def test_an_accepted_answer_is_never_kept_with_a_secret(talking: Talking, cache_dir: Path) -> None:
-    shop = {"url": f"sqlite:///{shop_path(cache_dir)}", "secret_columns": ["customers.email"]}
-    secret = {"sql": "SELECT COUNT(*) FROM customers WHERE email = 'ann@example.com'"}
-    talk = talking([secret], keep_accepted_examples=True, sources={"shop": shop})
-    assert talk.ask("How many customers have the address ann@example.com?", clarify="never")["error"] is None
-    output = talk.ask(feedback={"accepted": True})
-
-    assert output["error"] is None
-    assert ExampleStore(talk.agent.services.settings.data_dir).examples() == []
-    assert any("was not kept as an example" in note for note in output["audit"]["notes"])

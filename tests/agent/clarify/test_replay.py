@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from datasphinx.agent.examples.store import ExampleStore
 from datasphinx.agent.record.store import open_store
 from datasphinx.agent.replay import replay
 from tests.agent.walk import HOW_MANY
@@ -25,7 +24,7 @@ def talk(scripted: Scripted) -> Talk:
     delivered, drawn = {**DELIVERED, "standalone": ALONE}, {"sql": "", "output_type": "plot"}
     fewer = {"sql": f"{BY_STATUS['sql']} LIMIT 2", "standalone": "How many orders have the top two statuses?"}
     answers = {"GeneratedSQL": [asks_about_best, delivered, BY_STATUS, drawn, fewer]}
-    return Talk(scripted(answers, enable_sql_validation=False, keep_accepted_examples=True))
+    return Talk(scripted(answers, enable_sql_validation=False))
 
 
 def is_the_same(talk: Talk, output: dict[str, Any]) -> bool:
@@ -53,12 +52,10 @@ def test_follow_up_form_and_feedback(talk: Talk) -> None:
     outputs = [talk.ask(HOW_MANY), talk.ask("and of those, delivered?"), talk.ask("How many orders by status?")]
     outputs += [talk.ask("as a chart"), talk.ask("only the top two")]
     outputs.append(talk.ask(feedback={"accepted": True}))
-    kept = len(ExampleStore(talk.agent.services.settings.data_dir).examples())
 
     assert [output["error"] for output in outputs] == [None] * 6
     assert outputs[3]["output_type"] == "plot" and len(outputs[4]["tables"][0]["rows"]) == 2
     assert all(is_the_same(talk, output) for output in outputs)
-    assert len(ExampleStore(talk.agent.services.settings.data_dir).examples()) == kept == 1
 
 
 def test_an_answer_that_was_rejected(talk: Talk) -> None:

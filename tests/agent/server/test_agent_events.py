@@ -196,12 +196,12 @@ def test_a_branch_continues_from_a_checkpoint(served: Served, thread: str) -> No
 
 def test_a_failed_run_says_why(cache_dir: Path, thread: str) -> None:
     held = Held(lambda _: COUNT)
-    with serving(cache_dir, {"GeneratedSQL": [held]}, request_timeout_s=1) as server:
+    with serving(cache_dir, {"GeneratedSQL": [held]}, max_question_s=1) as server:
         ask(server.http, thread, HOW_MANY)
         assert command(server.http, thread, "run.start", assistant_id="agent", input=ASKED).status_code == 409
         ended = events(server.http, thread)[-1]["params"]["data"]
         held.left.set()
-    assert ended["event"] == "failed" and "1 s" in ended["error"]
+    assert ended["event"] == "failed" and "1.5 s" in ended["error"]
 
 
 def test_a_stream_waits_for_runs_until_the_server_ends(cache_dir: Path, thread: str) -> None:

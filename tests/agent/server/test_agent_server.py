@@ -339,7 +339,7 @@ def test_a_run_that_takes_too_long_ends_with_an_error(
     cache_dir: Path, statements: tuple[threading.Semaphore, list[Any]]
 ) -> None:
     answers = {"GeneratedSQL": [{**COUNT, "sql": ENDLESS}]}
-    settings = {**UNBOUNDED, "request_timeout_s": 1}
+    settings = {**UNBOUNDED, "max_question_s": 1}
     with serving(cache_dir, answers, **settings) as server, get_sync_client(url=url_of(server)) as client:
         thread = client.threads.create()["thread_id"]
         events = [*client.runs.stream(thread, "agent", input=ASKED)]

@@ -114,12 +114,6 @@ def test_an_answer_has_its_steps_as_reasoning_and_its_usage(served: Served) -> N
     assert usage and usage.prompt_tokens > 0 and usage.total_tokens == usage.prompt_tokens + usage.completion_tokens
 
 
-def test_the_statement_can_be_part_of_the_reasoning(cache_dir: Path) -> None:
-    with serving(cache_dir, {"GeneratedSQL": [COUNT]}, chat_sql=False) as server:
-        completion = ask(server, HOW_MANY, model="datasphinx")
-    assert "```" not in text(completion) and f"```sql\n{COUNT['sql']}\n```" in reasoning(completion)
-
-
 def test_rows_are_a_table_and_charts_are_links_with_the_rights_of_the_tenant(served: Served) -> None:
     table = text(ask(served, "How many orders are there by status?"))
     assert "| Status | Orders |\n|---|---|\n| cancelled |" in table
@@ -178,7 +172,7 @@ def test_a_stream_ends_with_done(served: Served) -> None:
 
 def test_a_request_that_takes_too_long_ends_in_an_error(cache_dir: Path) -> None:
     held = Held(lambda _: COUNT)
-    with serving(cache_dir, {"GeneratedSQL": [held]}, request_timeout_s=0.3) as server:
+    with serving(cache_dir, {"GeneratedSQL": [held]}, max_question_s=0.3) as server:
         with pytest.raises(openai.APIStatusError) as refused:
             ask(server, HOW_MANY, model="datasphinx")
         with connect(server) as chat, pytest.raises(openai.APIError) as broken:

@@ -80,7 +80,7 @@ def test_a_wrong_input_is_refused(served: Served, given: dict[str, Any]) -> None
 
 def test_a_run_that_takes_too_long_ends_in_a_problem(cache_dir: Path) -> None:
     held = Held(lambda _: COUNT)
-    with serving(cache_dir, {"GeneratedSQL": [held]}, request_timeout_s=0.5) as server:
+    with serving(cache_dir, {"GeneratedSQL": [held]}, max_question_s=0.5) as server:
         *_, (kind, problem) = stream(server, **ASKED)
         held.left.set()
     assert (kind, problem["code"], problem["status"]) == ("problem", "request_timeout", 504)

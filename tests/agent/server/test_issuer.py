@@ -52,11 +52,6 @@ def test_the_keys_are_fetched_once(issuer: Issuer) -> None:
     assert issuer.requests == {DISCOVERY: 1, JWKS: 1}
 
 
-def test_an_explicit_url_needs_no_discovery(issuer: Issuer) -> None:
-    assert asyncio.run(outcome(keys_of(issuer, jwks_url=issuer.url + JWKS), "first")) == "first"
-    assert issuer.requests == {JWKS: 1}
-
-
 def test_a_new_key_is_found_and_an_old_one_forgotten(issuer: Issuer) -> None:
     async def check() -> None:
         keys = keys_of(issuer, clock := Clock())
@@ -158,8 +153,6 @@ def test_documents_of_another_form_are_refused(issuer: Issuer, path: str, conten
 def test_keys_are_at_a_url_that_nobody_can_change(issuer: Issuer) -> None:
     issuer.documents[DISCOVERY] = {"issuer": issuer.url, "jwks_uri": "http://keys.example/keys"}
     assert asyncio.run(outcome(keys_of(issuer), "first")) == "issuer_unavailable"
-    with pytest.raises(ConfigurationError, match="https://"):
-        keys_of(issuer, jwks_url="http://keys.example/keys")
     issuer.url = "http://login.example"
     with pytest.raises(ConfigurationError, match="https://"):
         keys_of(issuer)

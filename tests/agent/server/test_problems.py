@@ -110,7 +110,7 @@ def test_a_large_request_of_unknown_length_is_refused(base: str, path: str) -> N
 
 def test_a_request_that_takes_too_long_is_stopped(cache_dir: Path) -> None:
     held = Held(lambda _: COUNT)
-    with serving(cache_dir, {"GeneratedSQL": [held]}, request_timeout_s=0.2) as server:
+    with serving(cache_dir, {"GeneratedSQL": [held]}, max_question_s=0.2) as server:
         response = server.post("/agent/invoke", input=ASKED)
         held.left.set()
     assert (response.status_code, response.json()["code"]) == (504, "request_timeout")

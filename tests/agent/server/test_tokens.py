@@ -674,7 +674,7 @@ def test_a_source_with_parameters_of_tokens_alone_is_ready(issuer: Issuer, cache
         {"audience": []},
         {"issuer": "login.example"},
         {"issuer": "http://login.example"},
-        {"jwks_url": "http://keys.example/keys"},
+        {"jwks_url": "https://keys.example/keys"},
         {"roles": {"operate": ["sre"]}},
         {"role_claim": "roles"},
         {"role_claim": "roles", "roles": {"admin": ["sre"]}},

@@ -275,7 +275,7 @@ def test_errors_are_those_of_the_project(served: Served) -> None:
 @pytest.mark.heavy
 def test_a_question_ends_in_time(cache_dir: Path) -> None:
     endless = {"GeneratedSQL": [{**COUNT, "sql": ENDLESS}]}
-    with serving(cache_dir, endless, request_timeout_s=1, run_sql=True, enable_sql_validation=False) as server:
+    with serving(cache_dir, endless, max_question_s=1, run_sql=True, enable_sql_validation=False) as server:
         for mode in MODES:
             assert code_of(call(server, "ask", mode=mode, **ASKED)) == "request_timeout"
         assert code_of(call(server, "run_sql", sql=ENDLESS)) == "request_timeout"
