@@ -5,9 +5,13 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from datasphinx.agent.datasets.encoding import check_encoding
-from datasphinx.agent.datasets.kinds import COLUMN_KINDS
 
 _MAX_COLUMNS = 2000
+COLUMN_KINDS = (
+    "text", "number", "number_point", "number_comma", "currency", "boolean", "date", "date_day_first",
+    "date_month_first", "timestamp", "time",
+)  # fmt: skip
+"""Types that a column can be read as; `timestamp+02:00` also sets the zone of the times without one."""
 _Name = Annotated[str, StringConstraints(min_length=1, max_length=300)]
 _TableNumber = Annotated[int, Field(ge=1, le=10_000_000)]
 

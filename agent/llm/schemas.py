@@ -343,11 +343,6 @@ class FileLayout(Lenient):
     footer_rows: int = Field(
         0, description="how many of the last rows are no rows of the table, such as notes; up to 10"
     )
-    types: _TextsByColumn = Field(
-        default_factory=dict,
-        description="`column: type` where it is read as another one: text, number, number_point, number_comma, "
-        "boolean, date, date_day_first, date_month_first, timestamp, time",
-    )
 
 
 class AmbiguityReview(Lenient):

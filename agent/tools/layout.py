@@ -1,7 +1,7 @@
 """Where the reader of a file is unsure, a model proposes the layout, and the reader checks and applies it."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,7 +13,6 @@ from datasphinx.agent.core.cancellation import Cancellation
 from datasphinx.agent.core.prompt_data import escaped, shortened
 from datasphinx.agent.core.replaced_file import replaced_file
 from datasphinx.agent.datasets.dataset import Dataset
-from datasphinx.agent.datasets.kinds import COLUMN_KINDS
 from datasphinx.agent.datasets.options import LoadOptions
 from datasphinx.agent.errors import DatasphinxError, FileNotLoaded, FileTooLarge, StatementCancelled
 from datasphinx.agent.llm.schemas import FileLayout
@@ -36,8 +35,6 @@ _FILE = "layout.json"
 _MAX_COLUMNS, _MAX_CELL, _MAX_SHEETS = 30, 40, 12
 _NAME_ROWS = 10
 """Number of first rows whose cells may be the name of a column."""
-_SAME = {"text": "string", "boolean": "bool", "date": "date", "timestamp": "datetime", "time": "time"}
-"""What `type_name` returns for a column that is read as a type of the options."""
 
 
 class Proposal(NamedTuple):
@@ -79,7 +76,7 @@ def with_layout(dataset: Dataset, bench: Workbench, cancellation: Cancellation) 
                 return dataset, None
             messages = prompts.render("propose_layout", reading=_reading(dataset), rows=_rows(preview, dataset))
             layout = model.ask(FileLayout, messages)
-            outcome = _checked(layout, dataset, preview, bench, cancellation)
+            outcome = _checked(_differing(layout, dataset), dataset, preview, bench, cancellation)
             with suppress(OSError), replaced_file(path) as new:
                 new.write_text(json.dumps(outcome._asdict(), ensure_ascii=False), encoding="utf-8")
         if outcome.options and not outcome.reason:
@@ -93,28 +90,16 @@ def with_layout(dataset: Dataset, bench: Workbench, cancellation: Cancellation) 
 
 
 def _checked(
-    layout: FileLayout, dataset: Dataset, preview: "Preview", bench: Workbench, cancellation: Cancellation
+    options: dict[str, Any], dataset: Dataset, preview: "Preview", bench: Workbench, cancellation: Cancellation
 ) -> Proposal:
-    """Return the outcome of a proposal: the layout is applied if it fits, and then the types if they do."""
-
-    def read(options: Mapping[str, Any]) -> Dataset:
-        return bench.registry.create(dataset.file_id, LoadOptions.model_validate(options), cancellation=cancellation)
-
-    options = _differing(layout, dataset)
+    """Return the outcome of a proposal, which is applied if it fits."""
+    if not options:
+        return Proposal(options)
     try:
-        changed = read(options) if options else dataset
-        reason = _problem(options, dataset, changed, preview) if options else ""
-        if reason:
-            return Proposal(options, reason)
-        types = _differing_types(layout, changed)
-        if not types:
-            return Proposal(options)
-        typed = {**options, "types": types}
-        if reason := _problem({}, changed, read(typed), preview):
-            return Proposal(options) if options else Proposal(typed, reason)
-        return Proposal(typed)
+        changed = bench.registry.create(dataset.file_id, LoadOptions.model_validate(options), cancellation=cancellation)
     except (FileNotLoaded, FileTooLarge, ValidationError):
         return Proposal(options, "layout_missing")
+    return Proposal(options, _problem(options, dataset, changed, preview))
 
 
 def _differing(layout: FileLayout, dataset: Dataset) -> dict[str, Any]:
@@ -131,19 +116,7 @@ def _differing(layout: FileLayout, dataset: Dataset) -> dict[str, Any]:
     return options
 
 
-def _differing_types(layout: FileLayout, dataset: Dataset) -> dict[str, str]:
-    """Return the proposed types of existing columns that are read as another one."""
-    types = {column.name.casefold(): (column.name, type_name(column.type)) for column in dataset.schema}
-    found = {}
-    for name, kind in layout.types.items():
-        column, read = types.get(name.casefold(), ("", ""))
-        is_same = read in ("int", "float") if kind == "number" else _SAME.get(kind) == read
-        if column and kind in COLUMN_KINDS and not is_same:
-            found[column] = kind
-    return found
-
-
-def _problem(options: Mapping[str, Any], before: Dataset, after: Dataset, preview: "Preview") -> str:
+def _problem(options: dict[str, Any], before: Dataset, after: Dataset, preview: "Preview") -> str:
     """Return the code of the reason why the dataset `after`, read with `options`, is not better; empty if it is."""
     unnamed = [sum(each.code in ("unnamed", "renamed") for each in one.report.warnings) for one in (before, after)]
     if unnamed[1] > unnamed[0]:

@@ -65,13 +65,6 @@ def notes(output: dict[str, Any]) -> list[str]:
             3,
             "footer_rows=2",
         ),
-        (
-            "Log\nof May\nDay,Sold\n01.02.03,5\n02.02.03,6\n",
-            {"header_row": 3, "types": ["day: text", "Sold: number"]},
-            {"Day": "DATE", "Sold": "BIGINT"},
-            2,
-            'which was not applied: fewer values',
-        ),
     ],
 )  # fmt: skip
 def test_a_good_proposal_is_applied_and_noted(
@@ -109,7 +102,6 @@ def test_another_sheet_is_read_where_it_has_as_many_typed_columns(analyst: Make,
         (YEARS, {"header_row": 1}, "columns would have no name"),
         (YEARS, {"header_row": 3}, "is like the rows of data"),
         (YEARS, {"header_row": 4}, "is like the rows of data"),
-        (YEARS, {"types": {"A": "number"}}, "fewer values would be numbers"),
         (YEARS, {"header_row": 2, "header_rows": 2}, "is like the rows of data"),
         (UNITS, {"header_row": 0}, "is like the rows of data"),
         (FOOTER, {"header_row": 3, "header_rows": 2}, "is like the rows of data"),
@@ -146,7 +138,7 @@ def test_without_a_reply_nothing_changes(analyst: Make, tmp_path: Path, reply: S
 
 
 def test_the_same_reading_is_no_proposal(analyst: Make, tmp_path: Path) -> None:
-    agent = analyst(END, layouts=[{"header_row": 3, "types": {"Sold": "number", "nothing": "date"}}])
+    agent = analyst(END, layouts=[{"header_row": 3}])
     output = agent.ask(files=[written(tmp_path, FOOTER)])
 
     assert last_dataset(agent).report.options == {}

@@ -2,8 +2,7 @@
 
 import pytest
 
-from datasphinx.agent.datasets.kinds import COLUMN_KINDS
-from datasphinx.agent.datasets.options import LoadOptions, Unpivot
+from datasphinx.agent.datasets.options import COLUMN_KINDS, LoadOptions, Unpivot
 from tests.agent.datasets.documented import documented_examples
 
 

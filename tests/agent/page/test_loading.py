@@ -6,8 +6,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import expect
 
-from datasphinx.agent.datasets.kinds import COLUMN_KINDS
-from datasphinx.agent.datasets.options import LoadOptions
+from datasphinx.agent.datasets.options import COLUMN_KINDS, LoadOptions
 from tests.agent.datasets.files import FEB, JAN, book
 from tests.agent.page.actions import EXCEL
 from tests.agent.page.conftest import Site
