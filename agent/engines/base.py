@@ -135,7 +135,7 @@ class Engine:
     packages: ClassVar[tuple[str, ...]] = ()
     """The packages of the driver and of the dialect of SQLAlchemy."""
     extra: ClassVar[str] = ""
-    """The extra that installs these packages."""
+    """The extra that installs these packages; by default it has the name of the engine."""
     status: ClassVar[EngineStatus] = "untested"
     worker_cursor: ClassVar[str] = ""
     """The function of `datasphinx.agent.sql.worker` that opens its databases in a process of their own; empty for
@@ -214,10 +214,6 @@ class Engine:
     """Whether FROM DUAL is the same as no FROM."""
     has_limit_percent: ClassVar[bool] = False
     """Whether there is LIMIT 10%."""
-    has_window_function: ClassVar[bool] = False
-    """Whether window(...) is a call after GROUP BY."""
-    keeps_cast_types: ClassVar[bool] = False
-    """Whether a type in CAST is printed as it is written, although sqlglot has another for it."""
     parser_mixins: ClassVar[tuple[type[Parser], ...]] = ()
     """Bases of the parser before sqlglot's."""
     generator_mixins: ClassVar[tuple[type[Generator], ...]] = ()
@@ -276,8 +272,6 @@ class Engine:
     """Whether there is LIMIT or FETCH with WITH TIES."""
     pipes_are_or: ClassVar[bool] = False
     """Whether || is OR."""
-    units_of_periods: ClassVar[Mapping[str, str]] = {}
-    """The names of periods that the engine calls differently, where weeks begin on Monday."""
     confusion_rank: ClassVar[int] = 0
     """Place among the dialects that models write in place of another, the most frequent first; 0 for the others."""
 
@@ -306,16 +300,12 @@ class Engine:
     schema_is_database: ClassVar[bool] = False
     """Whether schemas are databases, of which only that of the URL is read."""
     system_schemas: ClassVar[frozenset[str]] = frozenset(
-        {"information_schema", "performance_schema", "pg_catalog", "mysql", "sys", "system", "temp", "guest"}
-    )
-    """Schemas that are not read, in lower case."""
-    hidden_schemas: ClassVar[frozenset[str]] = frozenset(
         {
-            "pg_catalog", "information_schema", "performance_schema", "mysql", "sys", "system", "pg_toast",
-            "account_usage", "snowflake",
+            "information_schema", "performance_schema", "pg_catalog", "pg_toast", "mysql", "sys", "system", "temp",
+            "guest", "account_usage", "snowflake",
         }
     )  # fmt: skip
-    """Schemas that no statement may read, in lower case."""
+    """Schemas of engines, which are not part of the catalog and which no statement may read, in lower case."""
     read_only_account: ClassVar[str] = ""
     """Statements that create a read-only account, with `{database}` for the name of the database."""
     statistics: ClassVar[SystemQuery | None] = None
@@ -392,7 +382,7 @@ class Engine:
         """Return the period of a date, with `by` day, week, month, quarter or year; its first day, or as text."""
         if self.spelling:
             return self.spelling.period_text(self.spelling.as_date(day), by)
-        return exp.TimestampTrunc(this=exp.cast(day, "date"), unit=exp.var(self.units_of_periods.get(by, by).upper()))
+        return exp.TimestampTrunc(this=exp.cast(day, "date"), unit=exp.var(by.upper()))
 
     def day(self, text: str) -> exp.Expr:
         """Return a date, given as ISO text."""

@@ -18,7 +18,6 @@ class BigQuery(Engine):
     dialect = "bigquery"
     driver = "bigquery"
     packages = ("sqlalchemy_bigquery",)
-    extra = "bigquery"
     folds_with = True
     system_columns = frozenset({"_file_name"})
     quotes_make_columns = True
@@ -36,11 +35,10 @@ class BigQuery(Engine):
     routines = "SELECT routine_name FROM INFORMATION_SCHEMA.ROUTINES"
     read_only_account = """Give a service account the roles roles/bigquery.jobUser on the project
 and roles/bigquery.dataViewer on the dataset {database}, and no other role."""
-    units_of_periods = {"week": "isoweek"}
 
     def period(self, day: exp.Expr, by: str) -> exp.Expr:
-        """Return the first day of the period of a date."""
-        truncated = super().period(day, by)
+        """Return the first day of the period of a date; weeks begin on Monday."""
+        truncated = super().period(day, "isoweek" if by == "week" else by)
         return exp.func("DATE_TRUNC", truncated.this, truncated.args["unit"], dialect=self.dialect)
 
     def limit_driver(self, connection: "Connection", limits: Limits) -> dict[str, Any]:

@@ -105,7 +105,6 @@ class ClickHouse(Engine):
     dialect = "clickhouse"
     driver = "clickhousedb"
     packages: ClassVar[tuple[str, ...]] = ("clickhouse_connect",)
-    extra = "clickhouse"
     status: ClassVar[EngineStatus] = "emulated"
     arm_hides_with = True
     reuses_aliases = True
@@ -190,7 +189,6 @@ class ChDB(ClickHouse):
     other_schemes = ()
     driver = "chdb"
     packages = ("chdb", "chdb_sqlalchemy")
-    extra = "chdb"
     status = "tested"
     worker_cursor = "chdb_cursor"
     readonly = 1

@@ -97,7 +97,6 @@ class DuckDB(Engine):
     driver = "duckdb"
     sqlalchemy_dialect = ("datasphinx.agent.engines.duckdb_dialect", "DuckDBDialect")
     packages = ("duckdb",)
-    extra = "duckdb"
     status = "tested"
     worker_cursor = "duckdb_cursor"
     file_signature = (8, b"DUCK")

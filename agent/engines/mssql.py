@@ -3,6 +3,8 @@
 import math
 from typing import TYPE_CHECKING, Any
 
+from sqlglot import exp
+
 from datasphinx.agent.engines.base import CONNECT_TIMEOUT_S, Engine, timeout_of
 from datasphinx.agent.types import Limits
 
@@ -22,7 +24,6 @@ class SQLServer(Engine):
     dialect = "tsql"
     driver = "mssql+pyodbc"
     packages = ("pyodbc",)
-    extra = "mssql"
     ignores_case = True
     system_columns = frozenset({"$identity", "$rowguid", "$action"})
     bare_session_functions = frozenset({"user"})
@@ -37,7 +38,6 @@ class SQLServer(Engine):
     groups_strictly = True
     orders_distinct_by_outputs = True
     has_ties = True
-    units_of_periods = {"week": "iso_week"}
     confusion_rank = 4
     checks_url = True
     driver_arguments = {"timeout": CONNECT_TIMEOUT_S}
@@ -47,6 +47,10 @@ CREATE USER datasphinx FOR LOGIN datasphinx;
 ALTER ROLE db_datareader ADD MEMBER datasphinx;"""
     url_options = frozenset({"Encrypt", "TrustServerCertificate"})
     has_form = True
+
+    def period(self, day: exp.Expr, by: str) -> exp.Expr:
+        """Return the first day of the period of a date; weeks begin on Monday."""
+        return super().period(day, "iso_week" if by == "week" else by)
 
     def connection_url(self, url: "URL") -> "URL":
         """Ask for a read-only replica, with a driver."""

@@ -130,7 +130,6 @@ class MySQL(Engine):
     comment_needs_blank = True
     has_trim_from = True
     has_dual = True
-    keeps_cast_types = True
     parser_mixins = (_IntervalFunction,)
     transforms = {exp.RegexpLike: lambda self, node: self.binary(node, "REGEXP")}
     preserves_case = True

@@ -18,7 +18,6 @@ class Redshift(Engine):
     driver = "redshift"
     sqlalchemy_dialect = ("datasphinx.agent.engines.redshift_dialect", "RedshiftDialect")
     packages = ("psycopg",)
-    extra = "redshift"
     status = "emulated"
     ignores_case = True
     system_columns = frozenset({"ctid", "xmin", "xmax", "cmin", "cmax", "tableoid", "oid"})

@@ -43,7 +43,6 @@ class Snowflake(Engine):
     dialect = "snowflake"
     driver = "snowflake"
     packages = ("snowflake.sqlalchemy",)
-    extra = "snowflake"
     status = "emulated"
     ignores_case = True
     system_columns = frozenset({"nextval"})

@@ -4,6 +4,8 @@ import math
 from typing import TYPE_CHECKING, ClassVar
 
 from sqlglot import exp
+from sqlglot.parser import Parser
+from sqlglot.tokenizer_core import TokenType
 
 from datasphinx.agent.engines.base import Engine, EngineStatus, timeout_of
 from datasphinx.agent.types import Limits
@@ -25,6 +27,12 @@ parses.
 """
 
 
+class _WindowFunction(Parser):
+    """Parser of window(...) after GROUP BY as a call."""
+
+    QUERY_MODIFIER_TOKENS = Parser.QUERY_MODIFIER_TOKENS - {TokenType.WINDOW}
+
+
 class Spark(Engine):
     """Spark SQL, with PyHive."""
 
@@ -34,14 +42,13 @@ class Spark(Engine):
     driver = "spark"
     sqlalchemy_dialect: ClassVar[tuple[str, str] | None] = ("datasphinx.agent.engines.spark_dialect", "SparkDialect")
     packages: ClassVar[tuple[str, ...]] = ("pyhive", "thrift_sasl")
-    extra = "spark"
     status: ClassVar[EngineStatus] = "tested"
     ignores_case = True
     system_columns = frozenset({"_metadata"})
     has_plan_hints = True
     substitutes_variables = True
     has_trim_from = True
-    has_window_function = True
+    parser_mixins: ClassVar[tuple[type[Parser], ...]] = (_WindowFunction,)
     groups_strictly = True
     routines = "SHOW USER FUNCTIONS"
     read_only_account = """Give the account of the Thrift server read-only permission on the files of the warehouse,
@@ -84,7 +91,6 @@ class Databricks(Spark):
     driver = "databricks"
     sqlalchemy_dialect = None
     packages = ("databricks.sqlalchemy",)
-    extra = "databricks"
     status = "untested"
     bare_session_functions = frozenset({"user"})
     usual_schema = "default"

@@ -18,7 +18,6 @@ class Trino(Engine):
     dialect = "trino"
     driver = "trino"
     packages = ("trino",)
-    extra = "trino"
     ignores_case = True
     system_columns = frozenset({"$path", "$file_size", "$file_modified_time", "$partition", "$bucket"})
     quotes_make_columns = True

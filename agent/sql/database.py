@@ -75,7 +75,7 @@ def parse_url(text: str) -> tuple[URL, Engine]:
         except ModuleNotFoundError:  # the parent of the package is missing
             spec = None
         if spec is None:
-            raise DriverMissing(package, engine.extra)
+            raise DriverMissing(package, engine.extra or engine.name)
     return url.set(drivername=engine.driver), engine
 
 

@@ -332,9 +332,6 @@ def exact_dialect(dialect: str) -> Dialect:
         FUNCTION_PARSERS = {name: parse for name, parse in special.items() if name not in _PLAIN} | {
             name: partial(_plain_or_special, special[name]) for name in _PLAIN_OR_SPECIAL & special.keys()
         }
-        QUERY_MODIFIER_TOKENS = base.parser_class.QUERY_MODIFIER_TOKENS - (
-            {TokenType.WINDOW} if own.has_window_function else set()
-        )
         PRIMARY_PARSERS = base.parser_class.PRIMARY_PARSERS | {
             kind: partial(_number_as_written, base.parser_class.PRIMARY_PARSERS[kind]) for kind in numbers
         }
@@ -345,7 +342,7 @@ def exact_dialect(dialect: str) -> Dialect:
             **{kind: sql for kind, sql in base.generator_class.TRANSFORMS.items() if kind is not exp.Pivot},
             exp.WithinGroup: _within_group,
             **({exp.Trim: _trim} if own.has_trim_from else {}),
-            **({exp.Cast: _cast_as_written} if own.keeps_cast_types else {}),
+            **({exp.Cast: _cast_as_written} if hasattr(base.generator_class, "CAST_MAPPING") else {}),
             **own.transforms,
         }
         TYPE_MAPPING = {**base.generator_class.TYPE_MAPPING, **own.type_names}

@@ -153,7 +153,7 @@ def system_names(findings: Iterable[Finding]) -> list[str]:
     system = []
     for name in tables:
         schema, _, table = name.lower().rpartition(".")
-        if schema.split(".")[-1] in Engine.hidden_schemas or _SYSTEM_READ.match(table):
+        if schema.split(".")[-1] in Engine.system_schemas or _SYSTEM_READ.match(table):
             system.append(name)
     system += [name for name in calls if name.startswith(("duckdb_", "pragma_"))]
     return list(dict.fromkeys(system))
@@ -170,7 +170,7 @@ def _is_readable(table: exp.Table, statement: Statement) -> bool:
     if not re.fullmatch(r"[\w ]+", "".join(parts)) or _SYSTEM_TABLE.match(name):
         return False
     is_file = bool(_FILE.search(".".join(parts))) or not _FORMATS.isdisjoint(schemas)
-    return not is_file and statement.engine.hidden_schemas.isdisjoint(schemas)
+    return not is_file and statement.engine.system_schemas.isdisjoint(schemas)
 
 
 def _is_elsewhere(table: exp.Table) -> bool:
