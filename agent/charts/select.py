@@ -41,7 +41,6 @@ _PARTS: dict[str, tuple[int, int]] = {
 """Range of the integers of a column that ends in the name of a part of a date."""
 _FORMS = {(1, 12): "{}-{:02}", (1, 4): "{}-Q{}"}
 """The period of a year and a month or quarter."""
-_MEASURE_WORDS = {"per", "avg", "average", "total", "count", "sum", "number", "num", "days", "hours"}
 _IDENTIFIER_WORDS = frozenset(
     "id ids code zip postcode sku year yr nummer plz jahr номер код индекс год 编号 编码 代码 邮编 学号 工号 年 "
     "年份".split()
@@ -111,7 +110,7 @@ class _Selector:
         if kind in NUMERIC:
             low, high = _PARTS.get(name_words[-1], (1, 0))
             is_part = all(isinstance(cell, int) and low <= cell <= high for cell in cells if cell is not None)
-            if at in self.keys or is_part and not _MEASURE_WORDS & set(name_words):
+            if at in self.keys or (is_part and not self.keys):
                 return self.parts
             return self.identifiers if _IDENTIFIER_WORDS & set(name_words) else self.measures
         scale = scale_of(self.result, name)
