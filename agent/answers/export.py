@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from datasphinx.agent.core.duckdb_text import quote_name
 from datasphinx.agent.errors import DriverMissing
 from datasphinx.agent.formatting.formats import ColumnFormat, formats_of, sure_digits
 from datasphinx.agent.types import TABLE_SUFFIXES, AnswerTable
@@ -149,7 +150,7 @@ def _parquet(table: AnswerTable) -> bytes:
         schema = {f"c{at}": kind for at, kind in enumerate(types)}
         names = _distinct(table["columns"])
         relation = connection.read_json(str(rows), columns=schema, format="newline_delimited")
-        quoted = ('"' + name.replace('"', '""') + '"' for name in names)
+        quoted = map(quote_name, names)
         selected = ", ".join(f"c{at} AS {name}" for at, name in enumerate(quoted))
         relation.project(selected).write_parquet(str(target))
         return target.read_bytes()

@@ -30,7 +30,7 @@ from datasphinx.agent.messages import render
 from datasphinx.agent.record.step import note
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.sources.source import Source
-from datasphinx.agent.sql.compare import canonical_sql, comparison_key, is_ordered
+from datasphinx.agent.sql.compare import canonical_sql, comparison_key, is_blank, is_ordered
 from datasphinx.agent.sql.repair import repair
 from datasphinx.agent.types import AnswerForm, Attempt, Clarification, ClarifyingQuestion, Option, Preview, Result
 
@@ -282,9 +282,7 @@ def _preview(result: Result) -> Preview:
     is_secret = 0 in result.get("secret", ())
     first = rows[0][0] if rows and rows[0] and not is_secret else None
     text = one_line(first, _PREVIEW_CHARS) if isinstance(first, str) else first
-    # Aggregates over no rows return one row of NULL.
-    has_value = len(rows) != 1 or any(cell is not None for cell in rows[0])
-    return Preview(rows=len(rows) if has_value else 0, more=result["truncated"], first=text)
+    return Preview(rows=0 if is_blank(rows) else len(rows), more=result["truncated"], first=text)
 
 
 def _shortened(options: Sequence[ReadingOption]) -> list[ReadingOption]:

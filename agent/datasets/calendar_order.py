@@ -1,16 +1,16 @@
 """Columns of names of months, weekdays or quarters sort by the calendar: `1月` to `12月`, `Jan`, `Mon`, `Q1`."""
 
 from datasphinx.agent.charts.calendar_names import calendar_places
-from datasphinx.agent.datasets.numbers import literal
-from datasphinx.agent.datasets.workspace import Workspace, quote_identifier
+from datasphinx.agent.core.duckdb_text import literal, quote_name
+from datasphinx.agent.datasets.workspace import Workspace
 
 _LONGEST_CYCLE = 12
 
 
 def order_calendar_names(work: Workspace, table: str) -> bool:
     """Make text columns whose values are all such names enumerations in the order of the calendar; return if any is."""
-    place = quote_identifier(table)
-    texts = [quote_identifier(name) for name, kind in work.columns(place) if kind == "VARCHAR"]
+    place = quote_name(table)
+    texts = [quote_name(name) for name, kind in work.columns(place) if kind == "VARCHAR"]
     if not texts:
         return False
     samples = work.run(f"SELECT {', '.join(f'any_value({column})' for column in texts)} FROM {place}")[0]

@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from datasphinx.agent.datasets.numbers import ascii_of, literal
+from datasphinx.agent.core.duckdb_text import literal
+from datasphinx.agent.datasets.numbers import ascii_of
 
 STAGING = "cells"
 """The view of raw text: `rowid`, `t0, t1, ...`, and `v0, v1, ...` for workbook cells that are not text."""

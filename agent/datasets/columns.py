@@ -9,11 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from datasphinx.agent.core.duckdb_text import literal
 from datasphinx.agent.datasets import dates, numbers
 from datasphinx.agent.datasets.cells import STAGING, Cells, Plan, is_missing
 from datasphinx.agent.datasets.dataset import Warning
 from datasphinx.agent.datasets.dates import DateForm, Order, read_date
-from datasphinx.agent.datasets.numbers import Mark, NumberForm, literal, read_number
+from datasphinx.agent.datasets.numbers import Mark, NumberForm, read_number
 from datasphinx.agent.datasets.periods import is_period
 from datasphinx.agent.datasets.shapes import (
     PLAIN_DECIMAL,

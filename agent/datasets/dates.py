@@ -10,8 +10,9 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Literal
 
+from datasphinx.agent.core.duckdb_text import literal
 from datasphinx.agent.datasets.locale_words import english_words, locale_words, months_of, plain_word
-from datasphinx.agent.datasets.numbers import ascii_of, literal
+from datasphinx.agent.datasets.numbers import ascii_of
 
 Order = Literal["day", "month", "year"]
 ORDERS: tuple[Order, ...] = ("day", "month", "year")

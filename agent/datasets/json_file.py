@@ -109,7 +109,11 @@ class _Values:
 
     def __init__(self, file: IO[str], loading: Loading) -> None:
         self._file, self._loading = file, loading
-        self._decoder = json.JSONDecoder(parse_int=_integer, parse_float=_decimal, parse_constant=_constant)
+        self._decoder = json.JSONDecoder(
+            parse_int=lambda text: int(text) if len(text) <= _MAX_DIGITS else text,
+            parse_float=_decimal,
+            parse_constant=_constant,
+        )
         self._text, self._at, self._line = "", 0, 1
         self.is_array = False
         self._max = (loading.limits.memory_mb << 20) // _MEMORY_SHARE
@@ -171,10 +175,6 @@ class _Values:
 
     def _not_json(self, line: int, error: str) -> FileUnreadable:
         return FileUnreadable(self._loading.file, Message("line_not_json", line=line, error=error))
-
-
-def _integer(text: str) -> int | str:
-    return int(text) if len(text) <= _MAX_DIGITS else text
 
 
 def _decimal(text: str) -> float | Decimal:

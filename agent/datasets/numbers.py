@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
+from datasphinx.agent.core.duckdb_text import literal
 from datasphinx.agent.datasets.locale_words import currency_codes, english_words, locale_words
 from datasphinx.agent.schema.currencies import CURRENCY_CODES
 
@@ -221,11 +222,6 @@ def factor_of(word: str, scales: dict[str, float] | None = None) -> float | None
             if name in each:
                 return each[name]
     return None
-
-
-def literal(text: str) -> str:
-    """Return a text as an SQL literal."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def decimal_mark(forms: Iterable[tuple[NumberForm, int]]) -> Mark | None:

@@ -15,11 +15,12 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from datasphinx.agent.core.cancellation import Cancellation
+from datasphinx.agent.core.duckdb_text import quote_name
 from datasphinx.agent.core.text import valid_json, valid_text
 from datasphinx.agent.datasets.dataset import Dataset, SourceType, Upload
 from datasphinx.agent.datasets.limits import Loading, LoadLimits, LoadProgress, ignore_progress
 from datasphinx.agent.datasets.options import DETECT, LoadOptions
-from datasphinx.agent.datasets.workspace import quote_identifier, workspace
+from datasphinx.agent.datasets.workspace import workspace
 from datasphinx.agent.errors import NotFound
 
 if TYPE_CHECKING:
@@ -331,8 +332,7 @@ def write_frame(frame: Any, name: str, folder: Path, limits: LoadLimits) -> Path
         with work.frame("frame", _valid_frame(frame) if is_data_frame(frame) else _Stream(frame)):
             given = [column for column, _ in work.columns("frame")]
             renamed = ", ".join(
-                f"{quote_identifier(old)} AS {quote_identifier(new)}"
-                for old, new in zip(given, _valid_names(given), strict=True)
+                f"{quote_name(old)} AS {quote_name(new)}" for old, new in zip(given, _valid_names(given), strict=True)
             )
             work.run(f"COPY (SELECT {renamed} FROM frame) TO ? (FORMAT parquet)", [str(path)])
     return path

@@ -3,10 +3,11 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from datasphinx.agent.core.duckdb_text import quote_name
 from datasphinx.agent.datasets.dataset import Warning
 from datasphinx.agent.datasets.options import LoadOptions, Unpivot
 from datasphinx.agent.datasets.periods import dates_of, is_period, is_year, quarter_of
-from datasphinx.agent.datasets.workspace import Workspace, quote_identifier
+from datasphinx.agent.datasets.workspace import Workspace
 from datasphinx.agent.errors import FileNotLoaded
 from datasphinx.agent.messages import Message
 
@@ -37,7 +38,7 @@ def period_columns(names: Sequence[str]) -> list[str]:
 
 
 def _resolve(work: Workspace, table: str, option: str, name: str) -> str:
-    names = [column for column, _ in work.columns(quote_identifier(table))]
+    names = [column for column, _ in work.columns(quote_name(table))]
     for existing in names:
         if existing.casefold() == name.casefold():
             return existing
@@ -48,7 +49,7 @@ def _resolve(work: Workspace, table: str, option: str, name: str) -> str:
 
 
 def _split(work: Workspace, table: str, column: str, separator: str) -> Warning:
-    place, quoted = quote_identifier(table), quote_identifier(column)
+    place, quoted = quote_name(table), quote_name(column)
     separator = separator or _separator(work, place, quoted)
     columns = work.columns(place)
     if dict(columns)[column] != "VARCHAR":
@@ -81,7 +82,7 @@ def _separator(work: Workspace, place: str, quoted: str) -> str:
 
 
 def _unpivot(work: Workspace, table: str, options: Unpivot) -> list[Warning]:
-    place, schema = quote_identifier(table), dict(work.columns(quote_identifier(table)))
+    place, schema = quote_name(table), dict(work.columns(quote_name(table)))
     if options.columns is None:
         columns = period_columns(list(schema))
         if not columns:
@@ -102,10 +103,10 @@ def _unpivot(work: Workspace, table: str, options: Unpivot) -> list[Warning]:
     kinds = {schema[name] for name in columns}
     kind = kinds.pop() if len(kinds) == 1 else "DOUBLE" if kinds <= {*_NUMBERS} else "VARCHAR"
     before = work.run(f"SELECT count(*) FROM {place}")[0][0]
-    name, value = quote_identifier(options.name), quote_identifier(options.value)
-    casts = ", ".join(f"CAST({quote_identifier(column)} AS {kind}) AS {quote_identifier(column)}" for column in columns)
-    kept = "".join(f"{quote_identifier(other)}, " for other in others)
-    listed = ", ".join(map(quote_identifier, columns))
+    name, value = quote_name(options.name), quote_name(options.value)
+    casts = ", ".join(f"CAST({quote_name(column)} AS {kind}) AS {quote_name(column)}" for column in columns)
+    kept = "".join(f"{quote_name(other)}, " for other in others)
+    listed = ", ".join(map(quote_name, columns))
     name_type, values = _typed_names(columns)
     work.run(
         f"CREATE TABLE scratch.reshaped AS SELECT {kept}map(?::VARCHAR[], ?::{name_type}[])[{name}] AS {name}, {value} "

@@ -8,10 +8,11 @@ from cachetools import LRUCache
 from pydantic import SecretStr
 from sqlalchemy import URL
 
+from datasphinx.agent.core.duckdb_text import literal, quote_name
 from datasphinx.agent.core.result_cache import ResultCache
 from datasphinx.agent.datasets.limits import Loading
 from datasphinx.agent.datasets.registry import Registry
-from datasphinx.agent.datasets.workspace import quote_identifier, workspace
+from datasphinx.agent.datasets.workspace import workspace
 from datasphinx.agent.errors import NotFound
 from datasphinx.agent.settings import SourceSettings
 from datasphinx.agent.sources.source import Source, open_source
@@ -57,8 +58,8 @@ def _join_datasets(registry: Registry, dataset_ids: list[str], paths: Sequence[P
         readable = [*paths, *(path.with_name(f"{path.name}.wal") for path in paths)]
         with workspace(target, readable, Loading(", ".join(dataset_ids), registry.limits)) as work:
             for dataset_id, path in zip(dataset_ids, paths, strict=True):
-                literal, table = "'" + str(path).replace("'", "''") + "'", quote_identifier(dataset_id)
-                work.run(f"ATTACH {literal} AS part (READ_ONLY)")
+                text, table = literal(str(path)), quote_name(dataset_id)
+                work.run(f"ATTACH {text} AS part (READ_ONLY)")
                 work.run(f"CREATE TABLE {table} AS SELECT * FROM part.main.{table}")
                 work.run("DETACH part")
 

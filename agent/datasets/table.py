@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
 
+from datasphinx.agent.core.duckdb_text import quote_name
 from datasphinx.agent.datasets.cells import STAGING, Cells, clean_sql, count_filled
 from datasphinx.agent.datasets.columns import ColumnPlan, code_name, infer_columns
 from datasphinx.agent.datasets.dataset import ColumnType, Report, Warning
@@ -16,7 +17,7 @@ from datasphinx.agent.datasets.options import LoadOptions
 from datasphinx.agent.datasets.sections import fill_sections, find_sections, notes_below
 from datasphinx.agent.datasets.text_file import CellFile
 from datasphinx.agent.datasets.totals import TotalRow, find_totals
-from datasphinx.agent.datasets.workspace import Workspace, quote_identifier
+from datasphinx.agent.datasets.workspace import Workspace
 from datasphinx.agent.errors import FileNotLoaded
 from datasphinx.agent.messages import Message
 
@@ -404,18 +405,18 @@ def _write(work: Workspace, table: str, plans: Sequence[ColumnPlan], names: Sequ
     values = []
     taken = {name.casefold() for name in names}
     for plan, name in zip(plans, names, strict=True):
-        values.append(f"{plan.plan.sql} AS {quote_identifier(name)}")
+        values.append(f"{plan.plan.sql} AS {quote_name(name)}")
         code = code_name(name)
         if plan.code and code.casefold() not in taken:
-            values.append(f"{plan.code} AS {quote_identifier(code)}")
-    sql = f"CREATE TABLE {quote_identifier(table)} AS SELECT {', '.join(values)} FROM {STAGING}"
+            values.append(f"{plan.code} AS {quote_name(code)}")
+    sql = f"CREATE TABLE {quote_name(table)} AS SELECT {', '.join(values)} FROM {STAGING}"
     work.run(sql, stage=("write", 0.0, 1.0))
     return schema_of(work, table)
 
 
 def schema_of(work: Workspace, table: str) -> tuple[ColumnType, ...]:
     """Return the columns of a table."""
-    return tuple(ColumnType(*column) for column in work.columns(quote_identifier(table)))
+    return tuple(ColumnType(*column) for column in work.columns(quote_name(table)))
 
 
 def _leave_out_totals(
@@ -477,7 +478,7 @@ def copy_json(work: Workspace, table: str, rows: JsonRows, loading: Loading) -> 
     # JSON is the type of a column with values of several types.
     types = {name: "VARCHAR" if kind in ("JSON", '"NULL"') else kind for name, kind in detected}
     types |= {name: kind for name, kind in rows.decimals.items() if types[name] == "DOUBLE"}
-    columns = ", ".join(f"{quote_identifier(name)}: '{kind}'" for name, kind in types.items())
+    columns = ", ".join(f"{quote_name(name)}: '{kind}'" for name, kind in types.items())
     written = _copy(work, table, reader % f", columns = {{{columns}}}", rows.path, loading)
     return replace(written, report=Report(warnings=tuple(rows.warnings)))
 
@@ -487,9 +488,9 @@ def _copy(work: Workspace, table: str, reader: str, path: Path, loading: Loading
     if columns > loading.limits.max_columns:
         raise loading.too_large("columns")
     # One row above the limit suffices to reject the file.
-    sql = f"CREATE TABLE {quote_identifier(table)} AS SELECT * FROM {reader} LIMIT {loading.limits.max_rows + 1}"
+    sql = f"CREATE TABLE {quote_name(table)} AS SELECT * FROM {reader} LIMIT {loading.limits.max_rows + 1}"
     work.run(sql, [str(path)], ("read", 0.2, 1.0))
-    rows = work.run(f"SELECT count(*) FROM {quote_identifier(table)}")[0][0]
+    rows = work.run(f"SELECT count(*) FROM {quote_name(table)}")[0][0]
     if rows > loading.limits.max_rows:
         raise loading.too_large("rows")
     if not rows:

@@ -1,7 +1,7 @@
 """DuckDB while a dataset is written. Only this module runs statements for that.
 
 DuckDB can read only the given files and write only to one folder. No text of a file becomes SQL: names are quoted by
-`quote_identifier`, values are bound as parameters.
+`quote_name`, values are bound as parameters.
 """
 
 import math
@@ -12,6 +12,7 @@ from contextvars import copy_context
 from pathlib import Path
 from typing import Any
 
+from datasphinx.agent.core.duckdb_text import literal
 from datasphinx.agent.datasets.limits import Loading
 from datasphinx.agent.errors import DriverMissing
 
@@ -25,11 +26,6 @@ _CLOSED = {
     "autoload_known_extensions": False,
     "allow_community_extensions": False,
 }
-
-
-def quote_identifier(name: str) -> str:
-    """Return `name` as a quoted SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 class Workspace:
@@ -158,7 +154,7 @@ def workspace(
         connection.execute("SET allowed_directories = ?", [[str(target.parent)]])
         connection.execute("SET python_enable_replacements = false")
         connection.execute("SET enable_external_access = false")
-        place = "':memory:'" if is_small else "'" + str(scratch).replace("'", "''") + "'"
+        place = "':memory:'" if is_small else literal(str(scratch))
         connection.execute(f"ATTACH {place} AS scratch")
         yield Workspace(connection, loading, readable, written, disk_bytes)
 

@@ -24,6 +24,7 @@ from datasphinx.agent.knowledge.references import (
 from datasphinx.agent.llm.schemas import PERIODS
 from datasphinx.agent.schema.catalog import Catalog, ForeignKey
 from datasphinx.agent.schema.personal import personal_content
+from datasphinx.agent.sql.summary import unwrapped
 
 _UNAFFECTED = (exp.Min, exp.Max)
 """Aggregations that repeated rows do not change."""
@@ -302,13 +303,13 @@ def ratio_parts(definition: Definition, catalog: Catalog) -> list[exp.Expr]:
         Unresolved: it is neither, such as a number of distinct values or an extreme.
     """
     assert definition.expression is not None, "a metric has an expression"
-    value = _unwrapped(definition.expression)
+    value = unwrapped(definition.expression)
     parts = [value]
     if isinstance(value, exp.Avg):
         parts = [exp.Sum(this=value.this.copy()), exp.Count(this=value.this.copy())]
     elif isinstance(value, exp.Div) and value.expression.find(exp.AggFunc):
-        divisor = _unwrapped(value.expression)
-        parts = [value.this, _unwrapped(divisor.this) if isinstance(divisor, exp.Nullif) else divisor]
+        divisor = unwrapped(value.expression)
+        parts = [value.this, unwrapped(divisor.this) if isinstance(divisor, exp.Nullif) else divisor]
     if not all(map(_is_additive, parts)):
         sql = value.sql(dialect=catalog.dialect)
         raise Unresolved(f"`{sql}` is no sum and no ratio of sums, so that its values cannot be added up")
@@ -323,16 +324,9 @@ def _with_columns(tree: exp.Expr, replaced: Callable[[exp.Column], exp.Column]) 
     )
 
 
-def _unwrapped(node: exp.Expr) -> exp.Expr:
-    """Return an expression without parentheses, casts and rounding around it."""
-    while isinstance(node, exp.Paren | exp.Cast | exp.Round):
-        node = node.this
-    return node
-
-
 def _is_additive(node: exp.Expr) -> bool:
     """Return whether the values of an expression for groups of rows sum to its value for all of them."""
-    node = _unwrapped(node)
+    node = unwrapped(node)
     if isinstance(node, exp.Add | exp.Sub):
         return _is_additive(node.this) and _is_additive(node.expression)
     if isinstance(node, exp.Mul | exp.Div):

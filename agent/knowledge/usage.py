@@ -17,6 +17,7 @@ from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.sql.dialects import with_negations
 from datasphinx.agent.sql.guard import parse
 from datasphinx.agent.sql.names import ResolvedQuery, key_of, qualify_names, resolved_query
+from datasphinx.agent.sql.selects import conjuncts
 
 _SYMMETRIC = (exp.EQ, exp.NEQ, exp.Add, exp.Mul)
 _FLIPPED: dict[type[exp.Expr], type[exp.Expr]] = {exp.GT: exp.LT, exp.GTE: exp.LTE}
@@ -321,16 +322,13 @@ def _group_columns(scope: Scope, reader: _Reader) -> Iterator[str]:
 
 
 def _conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
-    while isinstance(condition, exp.Paren):
-        condition = condition.this
-    if isinstance(condition, exp.And):
-        for part in condition.flatten():
-            yield from _conjuncts(part)
-    elif isinstance(condition, exp.Between):
-        yield exp.GTE(this=condition.this, expression=condition.args["low"])
-        yield exp.LTE(this=condition.this, expression=condition.args["high"])
-    else:
-        yield condition
+    """Yield the conditions that AND connects, with BETWEEN as two."""
+    for part in conjuncts(condition):
+        if isinstance(part, exp.Between):
+            yield exp.GTE(this=part.this, expression=part.args["low"])
+            yield exp.LTE(this=part.this, expression=part.args["high"])
+        else:
+            yield part
 
 
 def _is_join(condition: exp.Expr | None) -> bool:

@@ -88,13 +88,10 @@ def mark_secrets(
             others = ((tables[other], names) for other, names in secret.items() if names and other != key)
             if any(_exposes(text, other, names, dialect) for other, names in others):
                 secret[key] = set(tables[key].column_names)
-    return {key: _marked(table, secret[key]) for key, table in tables.items()}
-
-
-def _marked(table: Table, names: Collection[str]) -> Table:
-    if not names:
-        return table
-    return replace(table, columns=tuple(column._replace(secret=column.name in names) for column in table.columns))
+    return {
+        key: replace(table, columns=tuple(each._replace(secret=each.name in secret[key]) for each in table.columns))
+        for key, table in tables.items()
+    }
 
 
 def _folded(names: Iterable[str]) -> set[str]:

@@ -9,12 +9,13 @@ from importlib.util import find_spec
 
 from pydantic import SecretStr
 
+from datasphinx.agent.core.duckdb_text import literal
 from datasphinx.agent.engines import engine_of
 from datasphinx.agent.errors import ConfigurationError, DriverMissing, SourceNotFound
 from datasphinx.agent.messages import Message
 from datasphinx.agent.settings import FilesSettings, SourceSettings, files_root, has_pattern
 from datasphinx.agent.sql.database import Database, FileList
-from datasphinx.agent.sql.view_files import StoredFile, ViewFiles, literal, view_url
+from datasphinx.agent.sql.view_files import StoredFile, ViewFiles, view_url
 
 _ENDINGS = {"parquet": "parquet", "pq": "parquet", "csv": "csv", "tsv": "csv"}
 _COMPRESSED = ("gz", "zst")

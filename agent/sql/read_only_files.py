@@ -14,8 +14,9 @@ from typing import Any
 
 from fsspec import AbstractFileSystem
 
+from datasphinx.agent.core.duckdb_text import quote_name
 from datasphinx.agent.engines.read_only import LOCKED_CONFIG
-from datasphinx.agent.sql.view_files import PROTOCOL, StoredFile, ViewFiles, quote_name, view_of
+from datasphinx.agent.sql.view_files import PROTOCOL, StoredFile, ViewFiles, view_of
 
 _THREADS = 2
 

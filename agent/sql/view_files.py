@@ -62,16 +62,6 @@ def view_url(view: str, file: str = "") -> str:
     return f"{PROTOCOL}://{quote(view, safe='')}/{file}"
 
 
-def literal(text: str) -> str:
-    """Return `text` as a string of SQL."""
-    return "'" + text.replace("'", "''") + "'"
-
-
-def quote_name(name: str) -> str:
-    """Return `name` as a quoted identifier of DuckDB."""
-    return '"' + name.replace('"', '""') + '"'
-
-
 def view_of(url: str) -> str:
     """Return the start of the URLs of the view to which the file `url` belongs."""
     return "/".join(url.split("/", 3)[:3]) + "/"
