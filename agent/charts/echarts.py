@@ -233,7 +233,8 @@ def _heatmap(figure: Figure) -> Option:
     scale |= {"inRange": {"color": [COLOURS[0]], "colorAlpha": [0.1, 1]}}
     shape = {"orient": "horizontal", "left": "center", "bottom": 0, "calculable": True}
     unit = {"formatter": _template(figure)} if _template(figure) else {}
-    rows = _categories(figure.series_name, tuple(figure.names))
+    # As rows of a table: the first one is at the top.
+    rows = {**_categories(figure.series_name, tuple(figure.names)), "inverse": True, "nameLocation": "start"}
     return {
         "tooltip": _tooltip("item"), "grid": _grid(figure),
         "xAxis": _categories(figure.x_name, data.categories), "yAxis": rows,

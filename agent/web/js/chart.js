@@ -68,12 +68,12 @@ export function inLanguage(option) {
   if (option.visualMap) written.visualMap = { ...option.visualMap, formatter: (value) => tickText(value, shown) };
   if (option.tooltip) written.tooltip = { ...option.tooltip, valueFormatter: (value) => cellsText(value, shown, along) };
   const series = option.series?.map((each) => (each.type === "pie"
-    ? { ...each, label: { ...each.label, formatter: shareText }, labelLine: { length: 8, length2: 4 } } : each));
+    ? { ...each, label: { ...each.label, formatter: option.legend?.show ? shareText : (part) => `${part.name}\n${shareText(part)}` }, labelLine: { length: 8, length2: 4 } } : each));
   return { ...option, ...written, ...(series && { series }) };
 }
 
-function shareText({ name, percent }) {
-  return `${name}\n${tickText(percent, { kind: "percent" })}`;
+function shareText({ percent }) {
+  return tickText(percent, { kind: "percent" });
 }
 
 function withNumbers(axis, format = { kind: "number" }) {
@@ -86,10 +86,10 @@ function cellsText(value, shown, along) {
   return typeof value === "number" ? valueText(value, shown) : valueText(value);
 }
 
-/** One series has no legend where the axis names it; the labels of a pie name its parts. */
+/** One series has no legend where the axis names it; the labels of a pie name its parts, unless its legend is shown. */
 function plain(option) {
   const known = option.legend?.data ?? [];
-  if (option.series?.[0]?.type === "pie") return { ...option, legend: { ...option.legend, show: false } };
+  if (option.series?.[0]?.type === "pie") return { ...option, legend: { show: false, ...option.legend } };
   const named = [option.yAxis, option.xAxis].some((axis) => axis?.name === known[0]);
   if (known.length !== 1 || !named) return option;
   return { ...option, legend: { ...option.legend, show: false }, grid: { ...option.grid, bottom: 36 } };

@@ -12,6 +12,16 @@ const MOST_ROWS = 60;
 /** Up to as many lines have their names at their ends, in a place that is at least as wide. */
 const MOST_ENDS = 6;
 const ENDS_WIDTH = 480;
+/** A line of a legend, what an entry has besides its name, and the most lines. */
+const LEGEND_LINE = 24;
+const LEGEND_ENTRY = 42;
+const MOST_LEGEND_LINES = 5;
+/** The width of a pie with the lines to its names. */
+const PIE = 210;
+/** The least height of a chart. */
+const HEIGHT = 288;
+/** Points of a line that are closer have no marks. */
+const MARKED = 9;
 const CALENDAR = ["year", "month", "date", "datetime"];
 const pen = document.createElement("canvas").getContext("2d");
 
@@ -32,7 +42,42 @@ export function withNames({ type, option }, width, font) {
     ...(rows && x.type !== "value" && { yAxis: { ...y, axisLabel: { ...y.axisLabel, interval: 0 } } }),
     ...(below === "upright" && { xAxis: { ...x, axisLabel: { ...x.axisLabel, interval: 0 } } }),
     ...(below === "slanted" && slanted(turned, width)) };
-  return { option: rows ? withValues(shown) : withEnds(shown, width), height: rows && Math.ceil(rows * ROW * Math.max(1, 0.6 * beside)) + 96, form: `${lies} ${below} ${splitsOf(width)} ${width >= ENDS_WIDTH}` };
+  const named = rows ? withValues(shown) : withEnds({ ...shown, series: series.map((each) => withMarks(each, width)) }, width);
+  const lines = hasLegend(named, width) ? linesOf(named.legend.data, width) : 0;
+  const height = rows ? Math.ceil(rows * ROW * Math.max(1, 0.6 * beside)) + 96 : lines > 1 && HEIGHT;
+  return { option: lines ? withLegend(named, lines) : named, height: height && height + Math.max(0, lines - 1) * LEGEND_LINE,
+    form: `${lies} ${below} ${splitsOf(width)} ${width >= ENDS_WIDTH} ${lines}` };
+}
+
+/** Return whether names stand in a legend: those of a pie only where they do not fit beside it. */
+function hasLegend({ legend, series }, width) {
+  if (series[0]?.type !== "pie") return legend && legend.show !== false;
+  return Math.max(...legend.data.map((name) => pen.measureText(name).width)) > (width - PIE) / 2;
+}
+
+/** Return how many lines a legend of these names has; 1 if they are too many, and it is scrolled. */
+function linesOf(names, width) {
+  let lines = 1;
+  let left = width;
+  for (const entry of names.map((name) => pen.measureText(name).width + LEGEND_ENTRY)) {
+    if (entry > left && left < width) [lines, left] = [lines + 1, width];
+    left -= entry;
+  }
+  return lines > MOST_LEGEND_LINES ? 1 : lines;
+}
+
+function withLegend({ legend, grid, series, ...option }, lines) {
+  const added = (lines - 1) * LEGEND_LINE;
+  return { ...option, legend: { ...legend, show: true, type: lines > 1 ? "plain" : legend.type },
+    ...(grid && { grid: { ...grid, bottom: grid.bottom + added } }),
+    series: series.map((each) => (each.type === "pie" ? { ...each, bottom: added + LEGEND_LINE } : each)) };
+}
+
+/** Return a series with a mark at each point of a line or at none; a point beside a gap is seen by its mark alone. */
+function withMarks(series, width) {
+  const { type, data } = series;
+  const isClose = type === "line" && (width - MARGIN) / data.length < MARKED;
+  return isClose && data.every((each) => [each].flat().at(-1) !== null) ? { ...series, showSymbol: false } : series;
 }
 
 function isStanding({ series, xAxis, yAxis }) {

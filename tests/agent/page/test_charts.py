@@ -81,6 +81,12 @@ LABELS = """async ([type, option]) => {
   return { labels, width, height };
 }"""
 """Return the texts of a chart, or of the one that is there, with their places: left, top, right and bottom."""
+MARKS = """async () => {
+  const { src: href } = document.querySelector("script[type=module]");
+  const echarts = await import(new URL("../vendor/echarts/echarts.esm.min.mjs", href));
+  const drawn = echarts.getInstanceByDom(document.querySelector(".chart")).getZr().storage.getDisplayList(true);
+  return drawn.filter(({ shape }) => shape?.symbolType === "circle").length;
+}"""
 Visit = Callable[..., Site]
 
 
@@ -175,6 +181,27 @@ def test_a_few_lines_have_their_names_at_their_ends(visit: Visit, width: int, co
     at_end = [each for each in drawn["labels"] if each["text"] in names and each["box"][3] < drawn["height"] - 40]
     assert len(at_end) == (count if (width, count) in [(760, 2), (760, 6)] else 0)
     assert all(not overlap(one["box"], other["box"]) for one, other in combinations(at_end, 2))
+
+
+@pytest.mark.parametrize("count", [2, 3, 6])
+def test_a_narrow_chart_has_the_names_of_its_lines_and_slices(visit: Visit, count: int) -> None:
+    page = visit(viewport={"width": 390, "height": 900}).page
+    names = [f"{('Furniture and living', 'Books')[at % 2]} {at}" for at in range(count)]
+    cells = [(f"2025-{month:02}", name, 1000 + month * at) for month in (1, 2, 3) for at, name in enumerate(names)]
+    rows = result({"m": "string", "s": "string", "v": "integer"}, *cells)
+    labels_of(page, "line", option(rows, "line", "m", "v", series="s"), names)
+    slices = result({"s": "string", "v": "integer"}, *((name, 100) for name in names))
+    texts = labels_of(page, "pie", option(slices, "pie", "s", "v"), names)
+    assert sum(text.endswith("%") for text in texts) == count
+
+
+@pytest.mark.parametrize("count", [12, 36, 365])
+def test_the_points_of_a_line_have_all_a_mark_or_none(visit: Visit, count: int) -> None:
+    page = visit(viewport={"width": 390, "height": 900}).page
+    rows = result({"m": "string", "v": "integer"}, *((f"place {at}", 1000 + at % 7) for at in range(count)))
+    page.evaluate(LABELS, ["line", option(rows, "line", "m", "v")])
+    marks = page.evaluate(MARKS)
+    assert marks == (count if count == 12 else 0)
 
 
 @pytest.mark.parametrize(("measure", "is_marked"), [("COUNT(*) + 100000", True), ("MIN(order_id)", False)])
