@@ -37,7 +37,6 @@ AxisKind = Literal["category", "value", "time"]
 Unit = Literal["year", "quarter", "month", "week", "day", "time", "integer", "number"]
 _MIN_COVERAGE = 0.5
 """Share of the steps that must have a row; with fewer, the axis is proportional instead."""
-_YEAR_NAME = re.compile(r"(?<![a-zа-я])(years?|yr|jahre?|год|годы|года)(?![a-zа-я])|年")
 _MICROSECOND = timedelta(microseconds=1)
 _DAY = 86_400_000_000
 """Microseconds of a day."""
@@ -262,7 +261,7 @@ def scale_of(result: Result, name: str) -> Scale | None:
     known = [cell for cell in cells if cell is not None]
     if not known:
         return None
-    if is_year_column(name, cells, kind):
+    if is_year_column(result, name):
         return Scale("year", tuple(cells))
     if kind in NUMERIC:
         numbers = [number(cell) for cell in cells]
@@ -273,10 +272,9 @@ def scale_of(result: Result, name: str) -> Scale | None:
     return _calendar_scale(cells, format_of(result, name).kind)
 
 
-def is_year_column(name: str, cells: Sequence[Any], kind: str) -> bool:
-    """Return whether a column holds years as integers: its name says so and every cell has four digits."""
-    years = (cell is None or isinstance(cell, int) and 1000 <= cell <= 9999 for cell in cells)
-    return kind == "integer" and _YEAR_NAME.search(name.lower()) is not None and all(years)
+def is_year_column(result: Result, name: str) -> bool:
+    """Return whether a column has years as integers, as its format tells."""
+    return type_of_column(result, name) == "integer" and format_of(result, name).kind == "year"
 
 
 def _period(pattern: re.Pattern[str], per_year: int, text: str) -> int | None:

@@ -13,6 +13,7 @@ from datasphinx.agent.charts.cells import (
     format_of,
     is_year_column,
     labels_of,
+    number,
     places_in_cycle,
     scale_of,
     type_of_column,
@@ -33,18 +34,10 @@ _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _PARTS: dict[str, tuple[int, int]] = {
     **dict.fromkeys(("month", "mon", "monat", "месяц", "月", "月份"), (1, 12)),
     **dict.fromkeys(("quarter", "qtr", "quartal", "квартал", "季度"), (1, 4)),
-    **dict.fromkeys(("week", "woche", "kw", "неделя", "周", "周数"), (0, 53)),
-    **dict.fromkeys(("weekday", "dow", "dayofweek", "wochentag", "星期"), (0, 7)),
-    **dict.fromkeys(("day", "dom", "tag", "день", "日"), (1, 31)),
-    **dict.fromkeys(("hour", "stunde", "час", "小时", "时"), (0, 24)),
 }
-"""Range of the integers of a column that ends in the name of a part of a date."""
+"""Range of the integers of a column that ends in the name of a month or quarter: no format says that they are some."""
 _FORMS = {(1, 12): "{}-{:02}", (1, 4): "{}-Q{}"}
 """The period of a year and a month or quarter."""
-_IDENTIFIER_WORDS = frozenset(
-    "id ids code zip postcode sku year yr nummer plz jahr номер код индекс год 编号 编码 代码 邮编 学号 工号 年 "
-    "年份".split()
-)
 
 
 @dataclass(frozen=True)
@@ -104,15 +97,17 @@ class _Selector:
     def _role(self, at: int, name: str) -> list[str]:
         """Return the list of columns that the column belongs to."""
         kind, cells = type_of_column(self.result, name), column(self.result, name)
-        if is_year_column(name, cells, kind):
+        if is_year_column(self.result, name):
             return self.times
         name_words = _name_words(name)
+        if any(isinstance(cell, str) and number(cell) is None for cell in cells) and kind in NUMERIC:
+            return self.categories
         if kind in NUMERIC:
             low, high = _PARTS.get(name_words[-1], (1, 0))
             is_part = all(isinstance(cell, int) and low <= cell <= high for cell in cells if cell is not None)
             if at in self.keys or (is_part and not self.keys):
                 return self.parts
-            return self.identifiers if _IDENTIFIER_WORDS & set(name_words) else self.measures
+            return self.identifiers if format_of(self.result, name).kind == "code" else self.measures
         scale = scale_of(self.result, name)
         if scale and scale.is_calendar:
             return self.times
@@ -212,7 +207,7 @@ class _Selector:
 
         Years stay series beside the months if the question compares them by another dimension of the same rows.
         """
-        years = [name for name in self.times if is_year_column(name, column(self.result, name), "integer")]
+        years = [name for name in self.times if is_year_column(self.result, name)]
         for name in self.parts:
             cells = column(self.result, name)
             form = _FORMS.get(_PARTS.get(_name_words(name)[-1], (0, 0)))

@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from datasphinx.agent.charts.echarts import draw
 from datasphinx.agent.charts.plot_spec import PlotSpec, check_plot_spec
-from datasphinx.agent.formatting.formats import format_rows
+from datasphinx.agent.formatting.formats import column_formats, format_rows
 from datasphinx.agent.types import Result
 
 GOLDEN = sorted((Path(__file__).resolve().parents[2] / "fixtures/charts").glob("*.json"))
@@ -17,9 +18,16 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 
 
 def result(columns: dict[str, str], *rows: Any, truncated: bool = False) -> Result:
-    return Result(
-        columns=list(columns), types=list(columns.values()), rows=[list(row) for row in rows], truncated=truncated
+    """A result with columns of these types; a format may follow the type, as in `integer year`."""
+    kinds = {name: kind.partition(" ") for name, kind in columns.items()}
+    made = Result(
+        columns=list(columns),
+        types=[kind for kind, _, _ in kinds.values()],
+        rows=[list(row) for row in rows],
+        truncated=truncated,
     )
+    formats = {name: spec for name, (_, _, spec) in kinds.items() if spec}
+    return {**made, "formats": list(map(asdict, column_formats(made, formats)))} if formats else made
 
 
 def spec(chart_type: str, x: str, y: Any, **more: Any) -> dict[str, Any]:

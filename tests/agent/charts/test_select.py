@@ -23,6 +23,8 @@ class Shape(NamedTuple):
     rows: Result
     asked: ChartForm
     expected: tuple[str, int, int, str] | None
+    keys: tuple[int, ...] = ()
+    """The positions of the columns that the statement groups by."""
 
 
 def grid(columns: dict[str, str], firsts: Any, seconds: Any, measures: int = 1) -> Result:
@@ -46,6 +48,7 @@ def numbers(columns: dict[str, str], count: int) -> Result:
 
 
 S, N, F, D, T = "string", "integer", "float", "date", "datetime"
+Y, K = "integer year", "integer code"
 CV, CN = "category × value", "value × value"
 TIME = "time × value"
 CC = "category × category"
@@ -56,10 +59,10 @@ SHAPES = [
     Shape("categories", table({"city": S, "sales": N}, REGIONS), {}, ("bar", 1, 4, CV)),
     Shape("many categories", table({"product": S, "sales": N}, MANY), {}, ("bar", 1, 250, CV)),
     Shape("two measures", table({"city": S, "sales": N, "cost": N}, REGIONS, 2), {}, ("bar", 2, 4, CV)),
-    Shape("key and name", result({"city_id": N, "city": S, "n": N}, (7, "a", 1), (9, "b", 2)), {}, ("bar", 1, 2, CV)),
-    Shape("only a key", table({"store_id": N, "sales": F}, [101, 205, 307]), {}, ("bar", 1, 3, CV)),
-    Shape("years with a gap", table({"year": N, "sales": N}, [2019, 2020, 2022, 2023]), {}, ("line", 1, 5, CV)),
-    Shape("years far apart", table({"year": N, "sales": N}, [1900, 1901, 1950, 2023]), {}, ("line", 1, 4, TIME)),
+    Shape("key and name", result({"city_id": K, "city": S, "n": N}, (7, "a", 1), (9, "b", 2)), {}, ("bar", 1, 2, CV)),
+    Shape("only a key", table({"store_id": K, "sales": F}, [101, 205, 307]), {}, ("bar", 1, 3, CV)),
+    Shape("years with a gap", table({"year": Y, "sales": N}, [2019, 2020, 2022, 2023]), {}, ("line", 1, 5, CV)),
+    Shape("years far apart", table({"year": Y, "sales": N}, [1900, 1901, 1950, 2023]), {}, ("line", 1, 4, TIME)),
     Shape("months", table({"month": S, "sales": N}, MONTHS), {}, ("line", 1, 12, CV)),
     Shape("months with gaps", table({"month": S, "sales": N}, MONTHS[:4] + MONTHS[6:]), {}, ("line", 1, 12, CV)),
     Shape("months unordered", table({"month": S, "sales": N}, MONTHS[::-1]), {}, ("line", 1, 12, CV)),
@@ -78,16 +81,16 @@ SHAPES = [
     Shape("month numbers", table({"month": N, "sales": N}, range(1, 13)), {}, ("bar", 1, 12, CV)),
     Shape("month names", table({"month": S, "sales": N}, ["Jan", "Feb", "Mar"]), {}, ("bar", 1, 3, CV)),
     Shape(
-        "year and month", result({"year": N, "month": N, "n": N}, *((y, m, m) for y in (2023, 2024) for m in range(1, 13))),
+        "year and month", result({"year": Y, "month": N, "n": N}, *((y, m, m) for y in (2023, 2024) for m in range(1, 13))),
         {}, ("line", 1, 24, CV),
     ),
     Shape(
         "year, quarter, region",
-        result({"year": N, "quarter": N, "region": S, "n": N},
+        result({"year": Y, "quarter": N, "region": S, "n": N},
                *((y, q, r, q) for y in (2023, 2024) for q in range(1, 5) for r in REGIONS)),
         {}, ("line", 4, 8, CV),
     ),
-    Shape("constant year", result({"year": N, "city": S, "n": N}, (2024, "a", 1), (2024, "b", 2)), {}, ("bar", 1, 2, CV)),
+    Shape("constant year", result({"year": Y, "city": S, "n": N}, (2024, "a", 1), (2024, "b", 2)), {}, ("bar", 1, 2, CV)),
     # Two dimensions
     Shape("month and region", grid({"month": S, "region": S, "sales": N}, MONTHS, REGIONS), {}, ("line", 4, 12, CV)),
     Shape("region and month", grid({"region": S, "month": S, "sales": N}, REGIONS, MONTHS), {}, ("line", 4, 12, CV)),
@@ -98,7 +101,7 @@ SHAPES = [
     ),
     Shape("two categories", grid({"city": S, "kind": S, "n": N}, CITIES[:6], "abc"), {}, ("bar", 3, 6, CV)),
     Shape("many by many", grid({"a": S, "b": S, "n": N}, CITIES, CITIES), {}, ("heatmap", 30, 30, CC)),
-    Shape("weekday and hour", grid({"weekday": N, "hour": N, "n": N}, range(1, 8), range(24)), {}, ("heatmap", 24, 7, CC)),
+    Shape("weekday and hour", grid({"weekday": N, "hour": N, "n": N}, range(1, 8), range(24)), {}, ("heatmap", 24, 7, CC), (0, 1)),
     Shape("two of which one is enough", result({"region": S, "boss": S, "n": N}, ("a", "x", 1), ("b", "y", 2)), {}, ("bar", 1, 2, CV)),
     Shape("missing pairs", result({"x": S, "s": S, "n": N}, ("a", "u", 1), ("a", "v", 2), ("b", "u", 3)), {}, ("bar", 2, 2, CV)),
     Shape("two dimensions, two measures", grid({"m": S, "r": S, "n": N, "c": N}, MONTHS, "ab", 2), {}, ("line", 4, 12, CV)),
@@ -176,7 +179,7 @@ def drawn(chart: Any) -> tuple[str, int, int, str] | None:
 def test_shapes_have_the_expected_charts() -> None:
     wrong = {}
     for shape in SHAPES:
-        given = drawn(chart_of(shape.rows, "Chart", shape.asked))
+        given = drawn(chart_of(shape.rows, "Chart", shape.asked, shape.keys))
         if given != shape.expected:
             wrong[shape.name] = (given, shape.expected)
 
@@ -187,7 +190,7 @@ def test_every_value_of_the_rows_is_drawn() -> None:
     """No bar, line or cell is dropped where the chart has no note."""
     missing = []
     for shape in SHAPES:
-        chart = chart_of(shape.rows, "Chart", shape.asked)
+        chart = chart_of(shape.rows, "Chart", shape.asked, shape.keys)
         if chart is None or chart["type"] == "histogram" or chart["option"]["title"].get("subtext"):
             continue
         values: list[Any] = []
@@ -195,7 +198,7 @@ def test_every_value_of_the_rows_is_drawn() -> None:
             for item in series["data"]:
                 value = item["value"] if isinstance(item, dict) else item[-1] if isinstance(item, list) else item
                 values += [value] if value is not None else []
-        selection = select_chart(shape.rows, "Chart", shape.asked)
+        selection = select_chart(shape.rows, "Chart", shape.asked, keys=shape.keys)
         assert selection is not None
         count = len(selection.result["rows"]) * len(selection.spec.y)
         if len(values) != count:
