@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 _HERE = Path(__file__).parent
 _ECHARTS = _HERE.parent / "web/vendor/echarts/echarts.esm.min.mjs"
 _EXPORTS = re.compile(r"export\s*\{([^}]*)\};?\s*$")
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
-"""Characters that XML does not allow."""
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+"""Characters that XML does not allow; ECharts may cut a text between the two halves of one."""
 _MEMORY_BYTES = 256 << 20
 
 

@@ -68,6 +68,13 @@ def test_what_is_not_installed_is_said_with_its_extra(package: str, monkeypatch:
     assert (caught.value.package, caught.value.extra) == (package, "charts")
 
 
+def test_a_text_that_is_cut_between_the_halves_of_a_character_is_drawn() -> None:
+    made = option(ROWS, "line", "x", "n")
+    made["title"]["text"] = "\ud83d"
+
+    assert png_of_option(made).startswith(b"\x89PNG")
+
+
 def test_no_picture_of_this_machine_is_drawn() -> None:
     made = option(ROWS, "line", "x", "n")
     made["series"][0]["symbol"] = "image:///etc/logo.png"
