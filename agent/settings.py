@@ -239,7 +239,7 @@ class SourceSettings(BaseModel):
         return value
 
 
-ModelRole = Literal["generate", "validate", "narrate", "review", "oracle"]
+ModelRole = Literal["generate", "validate", "narrate", "review"]
 """A task of a model, which may have a model of its own."""
 
 
@@ -425,7 +425,7 @@ class Settings(ServiceSettings):
     )
     llm_models: dict[ModelRole, RoleModel] = Field(
         default={},
-        description="Other models for the roles `generate`, `validate`, `narrate`, `review` and `oracle`, each a "
+        description="Other models for the roles `generate`, `validate`, `narrate` and `review`, each a "
         "name or an object with `model`, `base_url` and `api_key`.",
     )
     llm_api_key: SecretStr | None = Field(default=None, description="API key of the endpoint.")

@@ -7,13 +7,18 @@ files and the figures.
 
 import argparse
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+from pydantic import SecretStr
 
 from benchmarks.experiments.datasets import DatasetName, open_dataset, part_of
 from benchmarks.experiments.options import ASKING, MAX_ROUNDS, MatchRule, Method, OracleName
 from benchmarks.experiments.report import png_of, read_runs, table_of
 from benchmarks.experiments.run import Plan, run_method
+from datasphinx.agent.connect import connect_model
 from datasphinx.agent.evals.report import progress_bar
 from datasphinx.agent.evals.run import recorded_part
 from datasphinx.agent.settings import Settings, load_settings
@@ -35,6 +40,10 @@ def main(arguments: list[str] | None = None) -> None:
     run.add_argument("--method", type=Method, default=Method.BASELINE, help="Reaction to a wrong answer.")
     run.add_argument("--rounds", type=int, choices=range(1, MAX_ROUNDS + 1), default=MAX_ROUNDS)
     run.add_argument("--oracle", type=OracleName, help="Answers clarifying questions: the model or a rule.")
+    run.add_argument("--oracle-model", help="Name of another model that answers clarifying questions.")
+    run.add_argument(
+        "--oracle-url", help="Base URL of its endpoint, whose key is in ORACLE_API_KEY; by default that of the model."
+    )
     run.add_argument("--parallel", type=int, default=1, help="Number of concurrent questions.")
     run.add_argument("--candidates", type=int, default=EmbeddedOptions.candidates, help="Of the embedded model.")
     run.add_argument("--out", type=Path, required=True, help="Folder for logs, report and plot.")
@@ -58,7 +67,17 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     if options.predictions:
         dataset, recorded = recorded_part(dataset, options.predictions, None)
     rounds = 0 if options.method is Method.BASELINE else options.rounds
-    plan = Plan(options.out, options.method, options.oracle, rounds, options.parallel, options.match, recorded)
+    oracle_model = None
+    if options.oracle_model:
+        update: dict[str, Any] = {"llm_model": options.oracle_model}
+        if options.oracle_url:
+            # A key is not sent to another endpoint.
+            key = os.environ.get("ORACLE_API_KEY")
+            update |= {"llm_base_url": options.oracle_url, "llm_api_key": SecretStr(key) if key else None}
+        oracle_model = connect_model(settings.model_copy(update=update))
+    plan = Plan(
+        options.out, options.method, options.oracle, oracle_model, rounds, options.parallel, options.match, recorded
+    )
     with progress_bar() as advance:
         report, table = run_method(dataset, settings, plan, advance, embedded)
     print(table)
@@ -73,7 +92,7 @@ def _problem(options: argparse.Namespace, settings: Settings) -> str:
         return f"--oracle: {options.method} asks nothing"
     if settings.uses_embedded_model and options.parallel > 1:
         return "--parallel: the embedded model takes one question at a time"
-    if settings.uses_embedded_model and options.oracle is OracleName.MODEL and "oracle" not in settings.llm_models:
+    if settings.uses_embedded_model and options.oracle is OracleName.MODEL and not options.oracle_model:
         return "--oracle: the embedded model writes statements and nothing else"
     return ""
 

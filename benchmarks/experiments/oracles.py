@@ -69,6 +69,9 @@ class Feedback:
 class Oracle(Protocol):
     """Answers clarifying questions for the user."""
 
+    name: str
+    """Its name in the settings of an experiment."""
+
     def answer(
         self, question: Question, clarification: ClarifyingQuestion, statements: Sequence[str | None], source: Source
     ) -> Feedback:
@@ -111,7 +114,7 @@ class ModelOracle:
 
     def __init__(self, model: ModelClient) -> None:
         """Use `model` for the answers."""
-        self._model = model
+        self._model, self.name = model, f"model {model.name}"
 
     def answer(
         self, question: Question, clarification: ClarifyingQuestion, statements: Sequence[str | None], source: Source
@@ -163,6 +166,8 @@ class RuleOracle:
     It chooses the first option whose SQL gives the result of the reference. Without such an option, it chooses the one
     whose words name the most tables, columns and values of the reference, minus others, if that is unique.
     """
+
+    name = "rule"
 
     def __init__(self, rule: MatchRule) -> None:
         """Use `rule` to compare results."""

@@ -28,7 +28,7 @@ from datasphinx.agent.errors import UNREACHABLE, DatasphinxError, InternalError,
 from datasphinx.agent.evals.datasets import Dataset, Question, find_databases
 from datasphinx.agent.evals.report import Outcome, Progress, Report
 from datasphinx.agent.evals.run import evaluation_settings, judge
-from datasphinx.agent.llm.client import WrittenText
+from datasphinx.agent.llm.client import ModelClient, WrittenText
 from datasphinx.agent.llm.logprobs import Logprobs
 from datasphinx.agent.record.recorder import Recorder
 from datasphinx.agent.services import Services
@@ -193,6 +193,8 @@ class Plan:
     out: Path
     method: Method = Method.BASELINE
     oracle: OracleName | None = None
+    oracle_model: ModelClient | None = None
+    """The model of the oracle, by default that of the experiment."""
     rounds: int = MAX_ROUNDS
     parallel: int = 1
     rule: MatchRule = MatchRule.PROJECT
@@ -233,15 +235,16 @@ def run_with(
     """
     files = find_databases(dataset)
     uses_oracle = name not in (Method.BASELINE, Method.SIMPLE_FEEDBACK)
-    is_embedded = services.models.embedded and "oracle" not in services.settings.llm_models
-    kind = plan.oracle or (OracleName.RULE if is_embedded else OracleName.MODEL)
-    uses_model = uses_oracle and kind is OracleName.MODEL
-    oracle: Oracle = ModelOracle(services.models.of("oracle")) if uses_model else RuleOracle(plan.rule)
+    has_model = plan.oracle_model or not services.models.embedded
+    kind = plan.oracle or (OracleName.MODEL if has_model else OracleName.RULE)
+    oracle: Oracle = RuleOracle(plan.rule)
+    if uses_oracle and kind is OracleName.MODEL:
+        oracle = ModelOracle(plan.oracle_model or services.models.of())
     settings = settings_of(
         services,
         dataset.questions,
         method=name,
-        oracle=kind.value if uses_oracle else None,
+        oracle=oracle.name if uses_oracle else None,
         rounds=plan.rounds,
         rule=plan.rule,
         recorded=plan.recorded,

@@ -108,7 +108,7 @@ def test_the_context_chooses_a_model_that_the_settings_name(cache_dir: Path) -> 
             cache_dir=cache_dir,
             llm_base_url=first.base_url,
             llm_model="default",
-            llm_models={"oracle": {"model": "elsewhere", "base_url": second.base_url}},
+            llm_models={"review": {"model": "elsewhere", "base_url": second.base_url}},
             prices={"priced": {"input": 1, "output": 1}},
         )
         graph = build_graph(Services(settings))

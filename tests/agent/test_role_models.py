@@ -1,4 +1,4 @@
-"""Separate models for the roles: generate, validate, narrate, review and oracle."""
+"""Separate models for the roles: generate, validate, narrate and review."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ ANSWERS = {
     "NarratedAnswer": {"answer": "There are many orders, the first {1.order_id}."},
     "AmbiguityReview": {"summary": "clear", "no_ambiguity": True},
 }
-ROLES = {"validate": "v", "narrate": "n", "review": "r", "oracle": "o"}
+ROLES = {"validate": "v", "narrate": "n", "review": "r"}
 
 
 def answer(request: dict[str, Any]) -> Reply:
@@ -143,11 +143,11 @@ def test_role_models_are_read_from_the_file_and_the_environment(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "datasphinx.toml").write_text(
-        '[llm_models]\nvalidate = "v"\n\n[llm_models.oracle]\nmodel = "o"\nbase_url = "https://oracle.example/v1"\n'
+        '[llm_models]\nvalidate = "v"\n\n[llm_models.review]\nmodel = "r"\nbase_url = "https://other.example/v1"\n'
     )
     assert load_settings().llm_models == {
         "validate": RoleModel(model="v"),
-        "oracle": RoleModel(model="o", base_url="https://oracle.example/v1"),
+        "review": RoleModel(model="r", base_url="https://other.example/v1"),
     }
     monkeypatch.setenv("DATASPHINX_LLM_MODELS", '{"narrate": "n"}')
     assert load_settings().llm_models["narrate"] == RoleModel(model="n")
@@ -168,7 +168,6 @@ def test_an_invalid_role_names_the_setting(models: dict[str, Any]) -> None:
         ("validate", ("v", "http://a/v1", "key-of-a")),
         ("narrate", ("n", "http://a/v1", "own-key")),
         ("review", ("r", "http://b/v1", None)),
-        ("oracle", ("o", "http://c/v1", "key-of-c")),
     ],
 )
 def test_settings_of_a_role(role: Any, expected: tuple[str, str | None, str | None]) -> None:
@@ -178,7 +177,6 @@ def test_settings_of_a_role(role: Any, expected: tuple[str, str | None, str | No
             "validate": "v",
             "narrate": {"model": "n", "api_key": "own-key"},
             "review": {"model": "r", "base_url": "http://b/v1"},
-            "oracle": {"model": "o", "base_url": "http://c/v1", "api_key": "key-of-c"},
         },
     ).for_role(role)  # fmt: skip
     key = settings.llm_api_key.get_secret_value() if settings.llm_api_key else None
@@ -186,5 +184,5 @@ def test_settings_of_a_role(role: Any, expected: tuple[str, str | None, str | No
 
 
 def test_keys_of_roles_are_redacted() -> None:
-    settings = load_settings(llm_models={"oracle": {"model": "o", "api_key": "key-of-the-oracle"}})
-    assert "key-of-the-oracle" in secrets_of(settings)
+    settings = load_settings(llm_models={"review": {"model": "r", "api_key": "key-of-the-review"}})
+    assert "key-of-the-review" in secrets_of(settings)

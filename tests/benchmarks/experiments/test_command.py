@@ -144,6 +144,21 @@ def test_a_question_is_cleared_up_by_the_oracle(ran: Any, server: FakeOpenAI, da
     assert BEST[1] in log["feedback_log"][0][1]
 
 
+def test_the_oracle_can_be_another_model_which_gets_no_key_of_the_first(
+    ran: Any, server: FakeOpenAI, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATASPHINX_LLM_API_KEY", "key-of-the-first")
+    server.default = reviewing
+    line = {"id": "best", "db_id": "library", "question": "Which is the best book?", "sql": BEST[1]}
+    (data / "questions.jsonl").write_text(json.dumps(line), encoding="utf-8")
+    with FakeOpenAI(default=reviewing) as other:
+        report = ran("--method", "clarify", "--oracle-model", "wise", "--oracle-url", other.base_url)
+
+    assert (report["settings"]["oracle"], report["accuracy_by_round"][-1]) == ("model wise", 1.0)
+    assert {request["model"] for request in other.requests} == {"wise"}
+    assert "key-of-the-first" not in str(other.headers)
+
+
 def test_experiments_are_compared(ran: Any, data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ran(out="a")
     ran("--match", "project", out="b")
