@@ -33,28 +33,26 @@ TraceId = Annotated[
 _SOURCE = Field(None, description="A source that `/sources` lists; it may be left out if there is one.")
 
 
-class EditedStatement(BaseModel):
-    """A SELECT statement in the dialect of the source."""
-
+class _Statement(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     sql: str = Field(min_length=1, max_length=MAX_SQL_CHARS, description="One SELECT statement.")
     source: str | None = _SOURCE
     trace_id: TraceId = None
+
+
+class EditedStatement(_Statement):
+    """A SELECT statement in the dialect of the source."""
+
     question: str = Field("", max_length=10_000, description="The question that the statement answers.")
     thread_id: str | None = Field(
         None, pattern=r"^[0-9a-f]{32}$", description="The conversation about a database that the answer is added to."
     )
 
 
-class EditedQuery(BaseModel):
+class EditedQuery(_Statement):
     """A statement as the verified query of a question."""
 
-    model_config = ConfigDict(extra="forbid")
-
-    sql: str = Field(min_length=1, max_length=MAX_SQL_CHARS, description="One SELECT statement.")
-    source: str | None = _SOURCE
-    trace_id: TraceId = None
     question: str = Field(min_length=1, max_length=10_000, description="The question that the statement answers.")
 
 
