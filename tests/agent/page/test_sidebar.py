@@ -86,6 +86,19 @@ def test_conversations_are_searched_by_all_their_questions(two: Site) -> None:
     expect(two.page.locator("#conversations-none")).to_have_text("No conversation contains this text.")
 
 
+def test_a_conversation_has_the_title_that_the_model_gives_with_its_first_answer(visit: Visit) -> None:
+    site = visit(Model(COUNT, reviews=({**ASKS, "title": "Best customers"},), title="Number of orders"), **WIDE)
+    site.ask(QUESTION)
+    expect(site.page.locator(".option")).to_have_count(2)
+    listed(site.page, "Best customers")
+    site.page.locator(".option").first.click()
+    expect(site.page.locator(".answer")).to_be_visible()
+    listed(site.page, "Best customers")
+    anew(site.page)
+    ask(site, HOW_MANY)
+    listed(site.page, "Number of orders", "Best customers")
+
+
 def test_a_conversation_is_renamed_by_keys(two: Site) -> None:
     page = two.page
     page.get_by_role("button", name=f"Rename {HOW_MANY}").focus()
