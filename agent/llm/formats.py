@@ -60,7 +60,9 @@ def model_schema(model: type[BaseModel], *, strict: bool = False) -> dict[str, A
     checked when they are read. It takes milliseconds to compute, so callers share it; none may change it.
     """
     if strict:
-        return cast(dict[str, Any], _without_defaults(convert_to_openai_function(model, strict=True)["parameters"]))
+        return cast(
+            dict[str, Any], _without_defaults_and_titles(convert_to_openai_function(model, strict=True)["parameters"])
+        )
     return cast(dict[str, Any], _shortened(model.model_json_schema()))
 
 
@@ -175,8 +177,15 @@ def repair_messages(text: str, problem: str, schema: str) -> list[BaseMessage]:
     ]
 
 
-def _without_defaults(node: Any) -> Any:
-    # All properties are required, so defaults have no effect; Azure rejects a strict schema with defaults.
-    if isinstance(node, dict):
-        return {key: _without_defaults(value) for key, value in node.items() if key != "default"}
-    return [_without_defaults(part) for part in node] if isinstance(node, list) else node
+def _without_defaults_and_titles(node: Any) -> Any:
+    # All properties are required, so defaults have no effect; Azure rejects a strict schema with defaults. A property
+    # may have the name `title`: then it is no text.
+    if isinstance(node, list):
+        return [_without_defaults_and_titles(part) for part in node]
+    if not isinstance(node, dict):
+        return node
+    return {
+        key: _without_defaults_and_titles(value)
+        for key, value in node.items()
+        if key != "default" and not (key == "title" and isinstance(value, str))
+    }

@@ -76,58 +76,50 @@ FORM = ["answer", "empty_answer", "formats", "chart", "follow_ups"]
 TEXTS = {"type": "array", "items": {"type": "string"}}
 CHART = {
     "type": "object",
-    "title": "ChartForm",
     "description": "A chart as a model asks for it: columns of the result by name.",
     "properties": {
         "type": {
             "type": "string",
             "enum": ["line", "bar", "pie", "scatter", "area", "heatmap", "histogram"],
-            "title": "Type",
         },
-        "x": {"type": "string", "title": "X"},
-        "y": {**TEXTS, "title": "Y"},
-        "series": {"anyOf": [{"type": "string"}, {"type": "null"}], "title": "Series"},
-        "stacked": {"type": "boolean", "title": "Stacked"},
-        "horizontal": {"type": "boolean", "title": "Horizontal"},
+        "x": {"type": "string"},
+        "y": TEXTS,
+        "series": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+        "stacked": {"type": "boolean"},
+        "horizontal": {"type": "boolean"},
     },
     "required": ["type", "x", "y", "series", "stacked", "horizontal"],
     "additionalProperties": False,
 }
 METRIC = {
     "type": "object",
-    "title": "MetricQuery",
     "description": "Metrics by dimensions.",
     "properties": {
-        "metrics": {**TEXTS, "title": "Metrics", "description": "`name AS output`"},
+        "metrics": {**TEXTS, "description": "`name AS output`"},
         "dimensions": {
             **TEXTS,
-            "title": "Dimensions",
             "description": "`table.column AS output`, or day, week, month, quarter, year; `via.table.column` where a "
             "table is reached through several",
         },
-        "filters": {**TEXTS, "title": "Filters", "description": "further SQL conditions on `table.column`"},
+        "filters": {**TEXTS, "description": "further SQL conditions on `table.column`"},
         "since": {
             "anyOf": [{"type": "string"}, {"type": "null"}],
-            "title": "Since",
             "description": "first day, as 2024-12-31",
         },
         "before": {
             "anyOf": [{"type": "string"}, {"type": "null"}],
-            "title": "Before",
             "description": "day after the last",
         },
         "compared_since": {
             "anyOf": [{"type": "string"}, {"type": "null"}],
-            "title": "Compared Since",
             "description": "first day of an earlier period, for the parts of the change",
         },
         "compared_before": {
             "anyOf": [{"type": "string"}, {"type": "null"}],
-            "title": "Compared Before",
             "description": "day after its last",
         },
-        "order": {**TEXTS, "title": "Order", "description": "outputs, or `output DESC`"},
-        "limit": {"anyOf": [{"type": "integer"}, {"type": "null"}], "title": "Limit"},
+        "order": {**TEXTS, "description": "outputs, or `output DESC`"},
+        "limit": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
     },
     "required": [
         "metrics",
