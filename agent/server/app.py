@@ -4,7 +4,7 @@ import gc
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING
@@ -45,7 +45,6 @@ def create_app(services: Services | None = None) -> "FastAPI":
         import fastapi_offline  # noqa: F401
         import prometheus_client  # noqa: F401
         import python_multipart  # noqa: F401
-        import sse_starlette  # noqa: F401
         from fastapi import FastAPI
         from starlette.routing import Route
     except ImportError as error:
@@ -76,6 +75,7 @@ def create_app(services: Services | None = None) -> "FastAPI":
     from datasphinx.agent.server.routes.mcp import METHODS, PATH, McpRoute
     from datasphinx.agent.server.routes.page import add_page
     from datasphinx.agent.server.routes.responses import responses_routes
+    from datasphinx.agent.server.routes.runnables import runnable_routes
     from datasphinx.agent.server.routes.threads import list_router, threads_routes
     from datasphinx.agent.server.tenants import Tenants, open_tenant
 
@@ -99,8 +99,9 @@ def create_app(services: Services | None = None) -> "FastAPI":
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     app.router.routes.append(Route(PATH, mcp, methods=METHODS, include_in_schema=False))
-    _add_runnables(app, (agent, analyst))
     for router in (
+        runnable_routes(agent),
+        runnable_routes(analyst),
         events_routes(graphs),
         chat_routes(graphs),
         responses_routes(graphs),
@@ -206,15 +207,3 @@ def served_graphs(services: Services, metrics: "Metrics") -> "list[ServedGraph]"
         "report": report_request(services),
     }
     return [ServedGraph(graph, question, metrics) for graph, question in questions.items()]
-
-
-def _add_runnables(app: "FastAPI", graphs: "Sequence[ServedGraph]") -> None:
-    """Add LangServe's routes."""
-    from sse_starlette.sse import AppStatus
-
-    from datasphinx.agent.server.routes.runnables import runnable_routes
-
-    # With its automatic drain, streams would end at SIGTERM before their questions are answered.
-    AppStatus.enable_automatic_graceful_drain = False
-    for served in graphs:
-        app.include_router(runnable_routes(served))

@@ -1,19 +1,18 @@
 """LangServe's routes of a graph, with the same requests and responses."""
 
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from functools import cache
 from typing import Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel
-from sse_starlette import EventSourceResponse
 
 from datasphinx.agent.conversation.reply import Reply
-from datasphinx.agent.server.routes.events import EventStream, stream_of
+from datasphinx.agent.server.routes.events import EventStream, event_response, named_event, stream_of
 from datasphinx.agent.server.runnable import PlainJSON, ServedGraph
 from datasphinx.agent.server.schemas import body_check
 
@@ -66,18 +65,21 @@ def runnable_routes(served: ServedGraph) -> APIRouter:
         metadata = {"responses": [_metadata(run_id) for run_id in run_ids], "run_ids": run_ids}
         return _json({"output": outputs, "metadata": metadata})
 
-    async def stream(body: Any = checked) -> EventSourceResponse:
+    async def stream(request: Request, body: Any = checked) -> EventStream:
         """Ask one question; `data` events contain the update of each node, and finally the output."""
-        return EventSourceResponse(_events(served.astream(body.input.model_dump()), _new_id()))
+        events = _events(served.astream(body.input.model_dump()), _new_id())
+        return event_response(events, request.scope, None, _encode)
 
-    async def stream_events(body: Any = checked) -> EventSourceResponse:
+    async def stream_events(request: Request, body: Any = checked) -> EventStream:
         """Ask one question; `data` events contain LangChain's events, version 2."""
-        events = served.astream_events(body.input.model_dump(), _config(served), version="v2", **_filters(body))
+        # The events name the path of the graph, as with LangServe.
+        config = RunnableConfig(run_name=f"/{served.graph}", run_id=uuid.uuid4())
+        events = served.astream_events(body.input.model_dump(), config, version="v2", **_filters(body))
         shown = (
             {**event, "metadata": {name: value for name, value in event["metadata"].items() if name[:2] != "__"}}
             async for event in events
         )
-        return EventSourceResponse(_events(shown))
+        return event_response(_events(shown), request.scope, None, _encode)
 
     one, many = _request(served, "input"), _request(served, "inputs")
     router.post("/invoke", response_model=InvokeResponse, openapi_extra=one)(invoke)
@@ -105,11 +107,6 @@ def _add_schemas(router: APIRouter, served: ServedGraph) -> None:
         router.get(f"/{name}", name=name, response_model=None)(endpoint(model))
 
 
-def _config(served: ServedGraph) -> RunnableConfig:
-    """Return the configuration of a run whose events name the path of the graph, as with LangServe."""
-    return RunnableConfig(run_name=f"/{served.graph}", run_id=uuid.uuid4())
-
-
 def _filters(body: Any) -> dict[str, Any]:
     return {name: value for name, value in body if name.startswith(("include_", "exclude_"))}
 
@@ -126,22 +123,22 @@ def _json(content: dict[str, Any]) -> Response:
     return Response(PlainJSON().dumps(content), media_type="application/json")
 
 
-async def _events(chunks: AsyncGenerator[Any], run_id: str | None = None) -> AsyncIterator[dict[str, str]]:
-    """Yield `chunks` as `data` events, and `end` or `error`; with `run_id`, a `metadata` event precedes them.
+async def _events(chunks: AsyncGenerator[Any], run_id: str | None = None) -> AsyncGenerator[tuple[str, Any]]:
+    """Yield `chunks` as `data` events, and `end`; with `run_id`, a `metadata` event precedes them."""
+    async with aclosing(chunks):
+        async for chunk in chunks:
+            if run_id:
+                yield "metadata", {"run_id": run_id}
+                run_id = None
+            yield "data", chunk
+    yield "end", None
 
-    The text of an error is not sent, because it may be confidential.
-    """
-    try:
-        async with aclosing(chunks):
-            async for chunk in chunks:
-                if run_id:
-                    yield {"event": "metadata", "data": PlainJSON().dumps({"run_id": run_id}).decode()}
-                    run_id = None
-                yield {"event": "data", "data": PlainJSON().dumps(chunk).decode()}
-        yield {"event": "end"}
-    except Exception:
-        yield {"event": "error", "data": PlainJSON().dumps(_FAILED).decode()}
-        raise
+
+def _encode(kind: str, data: bytes) -> bytes:
+    """Return an event. The text of an error is not sent, because it may be confidential."""
+    if kind == "end":
+        return b"event: end\n\n"
+    return named_event("error", PlainJSON().dumps(_FAILED)) if kind == "problem" else named_event(kind, data)
 
 
 def _request(served: ServedGraph, name: str) -> dict[str, Any]:

@@ -71,7 +71,7 @@ def test_a_client_names_a_source_and_brings_none(cache_dir: Path, tmp_path: Path
             assert response.status_code == 422, other
 
 
-@pytest.mark.parametrize("package", ["fastapi", "sse_starlette", "uvicorn"])
+@pytest.mark.parametrize("package", ["fastapi", "python_multipart", "uvicorn"])
 def test_a_missing_package_is_named_with_its_extra(
     package: str, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
