@@ -112,7 +112,12 @@ def doubts_about(sql: str, said: Mentions, catalog: Catalog, today: date) -> tup
     if query is None or not query.scopes:
         return ()
     parts = _Parts(query, today)
-    left_out = dict.fromkeys([*_unused_numbers(said, parts), *_unused_values(said, parts)])
+    figures = (
+        text
+        for text, readings in _numbers(said.question, alone=True)
+        if max(readings) > 1 and not _is_among(readings, parts.numbers)
+    )
+    left_out = dict.fromkeys([*figures, *_unused_values(said, parts)])
     added = dict.fromkeys([*_unsaid_numbers(said, parts), *_unsaid_texts(said, parts)])
     return (
         *(Message("question_part_ignored", part=one_line(part, _MAX_CHARS)) for part in left_out),
@@ -275,12 +280,6 @@ def _is_among(readings: Set[Decimal], numbers: Set[Decimal]) -> bool:
     if not numbers.isdisjoint(readings):
         return True
     return any(one and other and max(one / other, other / one) in _FACTORS for one in readings for other in numbers)
-
-
-def _unused_numbers(said: Mentions, parts: _Parts) -> Iterator[str]:
-    for text, readings in _numbers(said.question, alone=True):
-        if max(readings) > 1 and not _is_among(readings, parts.numbers):
-            yield text
 
 
 def _unsaid_numbers(said: Mentions, parts: _Parts) -> Iterator[str]:

@@ -295,12 +295,10 @@ class Names:
         return [
             output_name(group)
             for group in self.spec.group_by
-            if isinstance(group, Bucket) or self.class_of(group) in TIMES or self._is_enumeration(group)
+            if isinstance(group, Bucket)
+            or self.class_of(group) in TIMES
+            or ((place := self.scope.find_column(group)) and place.column.type.upper().startswith("ENUM"))
         ]
-
-    def _is_enumeration(self, name: str) -> bool:
-        place = self.scope.find_column(name)
-        return place is not None and place.column.type.upper().startswith("ENUM")
 
 
 def _type_of(node: Node, find: Finder) -> TypeClass:
