@@ -45,42 +45,25 @@ def meanings_of(knowledge: Knowledge, catalog: Catalog) -> Mapping[ColumnKey, Ma
 
 
 class LabelledValues(ValueIndex):
-    """An index of stored values that also finds codes by their names."""
+    """An index of stored values that also finds codes by their names, before all else."""
 
     def __init__(self, values: ValueIndex, labels: Labels) -> None:
-        """Set the index, and the labels that are searched as well."""
-        self._values, self._labels = values, labels
+        """Share the connection of `values`, and what was looked up there."""
+        vars(self).update(vars(values))
+        self._labels = labels
 
     def find(self, text: str, limit: int = 10) -> list[ValueMatch]:
-        """Return the values that `text` may refer to, the codes with this name first. See `ValueIndex.find`."""
-        return [*self._labels.get(_key(text), ()), *self._values.find(text, limit)][:limit]
+        """Return the values that `text` may refer to. See `ValueIndex.find`."""
+        return [*self._labels.get(_key(text), ()), *super().find(text, limit)][:limit]
 
     def lookup(self, texts: Iterable[str]) -> dict[str, list[ValueMatch]]:
-        """Return the values that each text names in full, the codes with this name first. See `ValueIndex.lookup`."""
+        """Return the values that each text names in full. See `ValueIndex.lookup`."""
         texts = list(texts)
-        found = self._values.lookup(texts)
+        found = super().lookup(texts)
         for text in texts:
             if codes := self._labels.get(_key(text)):
                 found[text] = [*codes, *found.get(text, ())]
         return found
-
-    def contains(self, table: str, column: str, literal: str) -> bool | None:
-        """Return whether the column contains `literal`. See `ValueIndex.contains`."""
-        return self._values.contains(table, column, literal)
-
-    def is_complete(self, table: str, column: str) -> bool:
-        """Return whether the index has all values of the column."""
-        return self._values.is_complete(table, column)
-
-    def nearest(self, table: str, column: str, literal: str, limit: int = 3) -> list[str]:
-        """Return the codes that `literal` names, then the most similar values. See `ValueIndex.nearest`."""
-        codes = [match.value for match in self._labels.get(_key(literal), ())
-                 if (match.table, match.column) == (table, column)]  # fmt: skip
-        return list(dict.fromkeys([*codes, *self._values.nearest(table, column, literal, limit)]))[:limit]
-
-    def close(self) -> None:
-        """Close the index of stored values."""
-        self._values.close()
 
 
 @lru_cache(maxsize=10_000)
