@@ -27,8 +27,8 @@ _BASE_ADDRESS_SPACE_MB = 1024
 _CHDB_ADDRESS_SPACE_MB = 4096
 """Additional address space of chDB's library and threads, in megabytes."""
 
-_KEPT_OPEN_S = 0.2
-"""Time after a statement for which a DuckDB file stays open for the next one."""
+_KEPT_OPEN_S = 0.05
+"""Time after a statement for which a DuckDB file stays open for the next one; then others can write to it."""
 
 _INTERRUPTED = {"SQLITE_INTERRUPT", "InterruptException"}
 """The codes of statements that were interrupted, which only their time limit does."""
