@@ -62,7 +62,7 @@ def test_a_default_source_without_a_name_can_be_named_as_it_is_listed(
 
     assert str(tmp_path) not in name
     assert [output["value"] for output in (first, again)] == [2, 2]
-    assert edited.json()["table"]["rows"] == [[2]]
+    assert edited.json()["tables"][0]["rows"] == [[2]]
     assert str(tmp_path) not in shown.text
 
 
