@@ -73,13 +73,15 @@ def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
 
 def _without_generation(question: str, source: Source, state: State, services: Services) -> dict[str, Any]:
     """Return the changes of the state for a description of the data or a verified query; {} for other questions."""
+    if _is_corrected(state):
+        return {}
     catalog, counter = source.catalog, state.get("table_counter", 0)
     if verified := services.verified.find(question, source) if may_use_verified(state) else None:
         tables = {key: list(catalog.tables[key].column_names) for key in verified.tables}
         attempts = attempts_with(state["attempts"], verified.sql, "verified", verified=verified.mark)
         found = {"relevant_tables": tables, "sql_request": verified.sql, "attempts": attempts}
         return {**found, "table_counter": counter, "error": None}
-    if counter or state.get("output_type") in ("number", "plot") or state.get("rejected_sql"):
+    if counter or state.get("output_type") in ("number", "plot"):
         return {}
     named = services.roles.follow_ups.described_names(question, source.shown_catalog.full_names)
     description = None if named is None else description_statement(named, source.shown_catalog)
@@ -100,7 +102,7 @@ def _read(question: str, source: Source, state: State, services: Services) -> di
     follow_ups, turns = services.roles.follow_ups, state.get("turns")
     if objection := follow_ups.objection(question):
         raise off_topic(objection, source)
-    if not turns or state.get("feedback") is not None or state.get("clarification_answer") is not None:
+    if not turns or _is_corrected(state):
         return {}
     last = turns[-1]
     if is_about(last, state.get("source")):
@@ -108,3 +110,8 @@ def _read(question: str, source: Source, state: State, services: Services) -> di
         if changed:
             return changed
     return follow_ups.read(question, turns)._asdict()
+
+
+def _is_corrected(state: State) -> bool:
+    """Return whether the user has rejected an answer to the question or clarified it, which is applied later."""
+    return state.get("feedback") is not None or state.get("clarification_answer") is not None

@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
 
+from datasphinx.agent.graph import build_graph
 from datasphinx.agent.replay import replay
 from datasphinx.agent.responses import response_of
 from datasphinx.agent.sample.shop import shop_url
@@ -76,8 +78,6 @@ def test_an_equal_question_is_answered_without_a_model(asked: Scripted) -> None:
 
 
 def test_no_model_has_to_be_configured(write: Write, cache_dir: Path) -> None:
-    from datasphinx.agent.graph import build_graph
-
     sources = {"shop": {"url": shop_url(cache_dir), "knowledge": write(TEXT)}}
     # Without the name of a model, any call of the endpoint is a configuration error.
     settings = load_settings(cache_dir=cache_dir, sources=sources, llm_base_url="http://127.0.0.1:9/v1")
@@ -171,6 +171,18 @@ def test_query_that_does_not_fit_the_output_type_is_not_used(asked: Scripted) ->
 
     assert agent.ask("Who are the customers?", output_type="number")["sql"] == COUNT["sql"]
     assert agent.services.source("shop").knowledge.problems(1)[0] == []
+
+
+def test_a_rejected_verified_answer_is_not_given_again(asked: Scripted) -> None:
+    agent = asked({"GeneratedSQL": [{"sql": "SELECT SUM(total_amount) AS sales FROM orders"}]})
+    graph = build_graph(agent.services, InMemorySaver())
+    thread: Any = {"configurable": {"thread_id": "1"}}
+    assert graph.invoke({"question": "What were the net sales in 2024?"}, thread)["verified"]
+    output = graph.invoke({"feedback": {"accepted": False, "comment": "with cancelled orders"}}, thread)
+
+    assert (output["sql"], output["verified"]) == ("SELECT SUM(total_amount) AS sales FROM orders", None)
+    (prompt,) = prompts(agent, "GeneratedSQL")
+    assert f"The user rejected the answer of: {NET_2024}" in prompt and "with cancelled orders" in prompt
 
 
 def test_row_rules_apply(asked: Scripted) -> None:
