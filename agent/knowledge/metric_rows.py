@@ -310,7 +310,8 @@ def ratio_parts(definition: Definition, catalog: Catalog) -> list[exp.Expr]:
     elif isinstance(value, exp.Div) and value.expression.find(exp.AggFunc):
         divisor = unwrapped(value.expression)
         parts = [value.this, unwrapped(divisor.this) if isinstance(divisor, exp.Nullif) else divisor]
-    if not all(map(_is_additive, parts)):
+    has_default = any(each.find(exp.AggFunc) for each in definition.expression.find_all(exp.Coalesce))
+    if has_default or not all(map(_is_additive, parts)):
         sql = value.sql(dialect=catalog.dialect)
         raise Unresolved(f"`{sql}` is no sum and no ratio of sums, so that its values cannot be added up")
     return parts

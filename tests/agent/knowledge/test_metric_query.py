@@ -333,6 +333,8 @@ def test_sums_and_ratios_of_sums_can_be_broken_down(expression: str, parts: list
         "MAX(payments.amount)",
         "SUM(payments.amount) * COUNT(*)",
         "SUM(payments.amount) + 1",
+        "COALESCE(SUM(payments.amount), 100)",
+        "COALESCE(SUM(payments.amount), 100) / COUNT(*)",
     ],
 )
 def test_other_values_cannot_be_broken_down(expression: str) -> None:
