@@ -93,13 +93,15 @@ def _answered(
     for texts in source.doubts_and_notes(sql):
         for finding in texts:
             told.add(render("findings_remain", language, findings=finding.in_language(language)))
-    given = {"question": question, **({"source": statement.source} if statement.source else {})}
+    # As in a run: a default source that is a URL has no name, since clients may read the state.
+    named = statement.source or ("" if "://" in name else name)
+    given = {"question": question, **({"source": named} if named else {})}
     turn = Turn(
         question=question,
         sql=sql,
         answer=told.logged_answer,
         clarifications=[],
-        source=without_password(name),
+        source=without_password(named),
         trace_id=audit["trace_id"],
         output_type=told.output_type,
         columns=result["columns"],

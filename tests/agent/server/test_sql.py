@@ -171,6 +171,22 @@ def test_an_edited_statement_is_an_answer_of_its_conversation(cache_dir: Path, t
         assert lost["code"] == "thread_unknown"
 
 
+@pytest.mark.parametrize("is_named", [False, True])
+def test_an_edited_statement_on_a_default_source_is_followed_as_one_of_it(
+    cache_dir: Path, tmp_path: Path, is_named: bool
+) -> None:
+    things = url(make_table(tmp_path, "area TEXT", [["north"], ["south"]]))
+    count = {"sql": "SELECT COUNT(*) AS n FROM things"}
+    with serving(cache_dir, {"GeneratedSQL": [count]}, source=things, run_sql=True, data_dir=tmp_path) as server:
+        (source,) = server.http.get("/sources").json()["sources"]
+        given = {"source": source["name"]} if is_named else {}
+        thread = server.invoke(question="How many things?", **given)["thread_id"]
+        server.http.post("/sql", json={"sql": NORTH, "question": "Which areas?", "thread_id": thread, **given})
+        assert server.invoke(question="And how many?", thread_id=thread)["error"] is None
+        assert "The last question: Which areas?" in server.model.calls[-1].prompt
+        assert str(tmp_path) not in server.http.get(f"/threads/{thread}").text
+
+
 def test_a_source_without_knowledge_has_no_proposals(cache_dir: Path, tmp_path: Path) -> None:
     with serving(cache_dir, run_sql=True, data_dir=tmp_path) as server:
         body = {"sql": "SELECT COUNT(*) AS n FROM orders", "question": "How many orders?"}
