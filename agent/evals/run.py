@@ -64,21 +64,11 @@ def replay(
     Raises:
         DatasetInvalid: A file is missing or invalid, or inconsistent with another.
     """
-    part, recorded = recorded_part(dataset, predictions, limit)
-    services_for = _recorded_services(recorded, settings)
-    return evaluate(part.questions, find_databases(part), services_for, on_progress)
-
-
-def recorded_part(dataset: Dataset, predictions: Path, limit: int | None) -> tuple[Dataset, Mapping[str, str]]:
-    """Return the first `limit` questions, and the statements in `predictions` by the ids of questions.
-
-    Raises:
-        DatasetInvalid: A file is missing or invalid, or a question has no statement.
-    """
     recorded = read_predictions(predictions, dataset.questions)
     part = dataset.first(limit)
     require_predictions(part.questions, recorded, predictions)
-    return part, recorded
+    services_for = _recorded_services(recorded, settings)
+    return evaluate(part.questions, find_databases(part), services_for, on_progress)
 
 
 def without_examples(dataset: Dataset, examples: Iterable[Example]) -> Dataset:

@@ -8,7 +8,6 @@ files and the figures.
 import argparse
 import json
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,8 @@ from benchmarks.experiments.options import ASKING, MAX_ROUNDS, MatchRule, Method
 from benchmarks.experiments.report import png_of, read_runs, table_of
 from benchmarks.experiments.run import Plan, run_method
 from datasphinx.agent.connect import connect_model
+from datasphinx.agent.evals.datasets import read_predictions, require_predictions
 from datasphinx.agent.evals.report import progress_bar
-from datasphinx.agent.evals.run import recorded_part
 from datasphinx.agent.settings import Settings, load_settings
 from datasphinx.agent.types import EmbeddedOptions
 
@@ -61,11 +60,12 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     embedded = EmbeddedOptions(candidates=options.candidates) if settings.uses_embedded_model else None
     if problem := _problem(options, settings):
         parser.error(problem)
-    dataset = open_dataset(options.dataset, options.data, evidence=not options.no_evidence)
-    dataset = part_of(dataset, options.limit, options.seed)
-    recorded: Mapping[str, str] = {}
+    whole = open_dataset(options.dataset, options.data, evidence=not options.no_evidence)
+    dataset = part_of(whole, options.limit, options.seed)
+    recorded: dict[str, str] = {}
     if options.predictions:
-        dataset, recorded = recorded_part(dataset, options.predictions, None)
+        recorded = read_predictions(options.predictions, whole.questions)
+        require_predictions(dataset.questions, recorded, options.predictions)
     rounds = 0 if options.method is Method.BASELINE else options.rounds
     oracle_model = None
     if options.oracle_model:

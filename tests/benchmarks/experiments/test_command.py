@@ -128,6 +128,8 @@ def test_recorded_statements_are_the_first_answers(ran: Any, server: FakeOpenAI,
     (data / "p.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
 
     assert ran("--predictions", str(data / "p.jsonl"))["execution_match"] == 0.5
+    part = ran("--predictions", str(data / "p.jsonl"), "--limit", "2", "--seed", "1", out="part")
+    assert part["n"] == 2
     assert "GeneratedSQL" not in str([each["response_format"] for each in server.requests])
 
 
