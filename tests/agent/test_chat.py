@@ -86,7 +86,7 @@ def asking(cache_dir: Path) -> Asking:
 @pytest.mark.heavy
 @pytest.mark.process
 def test_optional_packages_are_imported_only_when_they_are_needed() -> None:
-    optional = ("pandas", "quickjs", "resvg_py", "duckdb", "python_calamine", "charset_normalizer", "fsspec", "obstore")
+    optional = ("pandas", "quickjs", "resvg_py", "duckdb", "python_calamine", "charset_normalizer", "fsspec")
     blocked = f"import sys; sys.modules.update(dict.fromkeys({optional!r}))"
     program = f"{blocked}; from datasphinx.agent.chat import Agent; print(Agent('sample').last_sql)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
