@@ -25,6 +25,12 @@ def first_result(state: Mapping[str, Any]) -> Result | None:
     return result
 
 
+def named_source(state: Mapping[str, Any]) -> str | None:
+    """Return the source of an answer; None for the default one. A stored state has it among the inputs of its run."""
+    source: str | None = state.get("source") or (state.get("given") or {}).get("source")
+    return source
+
+
 def charted_result(state: Mapping[str, Any], source_of: SourceOf) -> tuple[Result, Collection[int]] | None:
     """Return the result of the first table of an answer, and the positions of its columns that name groups.
 
@@ -40,7 +46,7 @@ def charted_result(state: Mapping[str, Any], source_of: SourceOf) -> tuple[Resul
     if not result:
         return None
     try:
-        return result, summarize_query(state["sql_request"], source_of(state.get("source")).catalog)["keys"]
+        return result, summarize_query(state["sql_request"], source_of(named_source(state)).catalog)["keys"]
     except DatasphinxError:
         # The source may have been removed since; the rows are stored.
         return result, ()

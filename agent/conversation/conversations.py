@@ -2,7 +2,7 @@
 
 import threading
 import uuid
-from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, aclosing, closing
 from typing import Any, Literal, cast
 
@@ -107,22 +107,27 @@ class Conversations:
 
     def update(self, inputs: Mapping[str, Any], thread_id: str, run_id: str | None = None) -> str:
         """Store the input of the next run after the last one, or after `run_id`; return the id of the checkpoint."""
-        return self._change(run_input(dict(inputs)), START, UPDATED, thread_id, run_id)
+        return self._change(lambda _: run_input(dict(inputs)), START, UPDATED, self._kept(thread_id, run_id))
 
     def drop_question(self, thread_id: str, run_id: str | None = None) -> str:
         """End the clarifying question of the last run, or of `run_id`, without an answer; return the new checkpoint."""
-        return self._change({"clarification": None}, ASKS, ENDED, thread_id, run_id)
+        return self._change(lambda _: {"clarification": None}, ASKS, ENDED, self._kept(thread_id, run_id))
 
-    def add_answer(self, state: Mapping[str, Any], thread_id: str) -> str:
-        """Store the final `state` of an answer that no run of the graph has given; return its run id."""
-        return self._change(dict(state), "answer", RUN, thread_id, None)
+    def add_answer(self, answer: Callable[[Mapping[str, Any]], Mapping[str, Any]], thread_id: str) -> str:
+        """Store an answer that no run of the graph has given; return its run id.
 
-    def _change(self, values: Any, as_node: str, source: str, thread_id: str, run_id: str | None) -> str:
-        run = ThreadRun(self._threads, self._graph.name, thread_id, run_id, keeps_thread=True)
+        `answer` returns its final state from that of the thread.
+        """
+        return self._change(answer, "answer", RUN, ThreadRun(self._threads, self._graph.name, thread_id))
+
+    def _kept(self, thread_id: str, run_id: str | None) -> "ThreadRun":
+        return ThreadRun(self._threads, self._graph.name, thread_id, run_id, keeps_thread=True)
+
+    def _change(self, change: Callable[[Mapping[str, Any]], Any], as_node: str, source: str, run: "ThreadRun") -> str:
         with closing(run):
             run.open()
-            graph = self._graph.copy({"checkpointer": run.memory})
-            graph.update_state(run.config(None), values, as_node=as_node)
+            graph, config = self._graph.copy({"checkpointer": run.memory}), run.config(None)
+            graph.update_state(config, change(graph.get_state(config).values), as_node=as_node)
             run.keep(source)
         assert run.checkpoint_id
         return run.checkpoint_id

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, cast
 
-from datasphinx.agent.answers.stored_chart import charted_result, selected_by_default
+from datasphinx.agent.answers.stored_chart import charted_result, named_source, selected_by_default
 from datasphinx.agent.charts.echarts import asked_chart, chart_of
 from datasphinx.agent.core.cancellation import Cancellation
 from datasphinx.agent.core.canonical import value_hash
@@ -30,6 +30,7 @@ from datasphinx.agent.server.background import cancellable, repeated, run_in_thr
 from datasphinx.agent.server.statements import run_recorded
 from datasphinx.agent.server.tenants import Identity, Tenant, Tenants
 from datasphinx.agent.services import Services
+from datasphinx.agent.sources.names import source_label
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.summary import summarize_query
 from datasphinx.agent.storage.boards import Board, Pin, claim_due
@@ -88,13 +89,12 @@ def pin_answer(tenant: Tenant, board: Board, thread_id: str, run_id: str, title:
     if not state.get("sql") or state.get("error") or state.get("clarification"):
         raise Refused("answer_not_pinnable", reason=Message("pin_without_statement"))
     services, datasets = tenant.services, _datasets_of(state, tenant) if graph == "analyst" else ()
-    question, turn = state["question"], (state.get("turns") or [{}])[-1]
-    name = state.get("source") or turn.get("source") or services.choices[0]
+    question, name = state["question"], named_source(state) or services.choices[0]
     pin = Pin(
         id=f"pin_{uuid.uuid4().hex[:16]}",
         title=title or question[:200],
         question=question,
-        source=None if datasets else name,
+        source=None if datasets else source_label(name, services.settings),
         datasets=datasets,
         sql=state["sql"],
         parameters=(state.get("verified") or {}).get("parameters", {}),
@@ -236,7 +236,7 @@ def _datasets_of(state: Mapping[str, Any], tenant: Tenant) -> tuple[str, ...]:
         Refused: they are not stored.
     """
     ids = tuple(state.get("dataset_ids") or ())
-    if not ids or state.get("source"):
+    if not ids or named_source(state):
         raise Refused("answer_not_pinnable", reason=Message("pin_not_a_dataset"))
     try:
         for dataset_id in ids:

@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 
 from datasphinx.agent.answers.export import file_name, table_bytes
 from datasphinx.agent.answers.starting_questions import starting_questions
-from datasphinx.agent.answers.stored_chart import charted_result, selected_by_default
+from datasphinx.agent.answers.stored_chart import charted_result, named_source, selected_by_default
 from datasphinx.agent.answers.wording import MAX_PROPOSED, not_asked
 from datasphinx.agent.charts.cells import NUMERIC, type_of_column
 from datasphinx.agent.charts.default import select_charts, selection_of
@@ -80,7 +80,7 @@ def questions(thread_id: ThreadId, run_id: RunId) -> FollowUpQuestions:
     run = tenant.stored_run(thread_id, run_id)
     state, turns = run.state, run.state.get("turns") or []
     if run.graph == "agent" and state.get("reply") and not turns and not state.get("error"):
-        source = tenant.services.source(state.get("source") or None)
+        source = tenant.services.source(named_source(state))
         first = starting_questions(source, language_in(state))[:MAX_PROPOSED]
         return {"questions": [each["question"] for each in first]}
     return {"questions": not_asked(state.get("follow_ups") or (), (turn["question"] for turn in turns))}

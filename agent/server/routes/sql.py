@@ -1,5 +1,6 @@
 """Routes: statements that a user has edited, and the tables and columns that they can name."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -10,8 +11,7 @@ from datasphinx.agent.answers.stored_chart import drawn_by_default
 from datasphinx.agent.conversation.reply import reply_of
 from datasphinx.agent.core.cancellation import Cancellation
 from datasphinx.agent.core.redact import without_password
-from datasphinx.agent.errors import NotFound
-from datasphinx.agent.generation.follow_ups import REMEMBERED_TURNS
+from datasphinx.agent.generation.follow_ups import REMEMBERED_TURNS, bounded
 from datasphinx.agent.messages import Language, render
 from datasphinx.agent.proposals import propose_statement
 from datasphinx.agent.run_events import LOGGED_ANSWER
@@ -72,7 +72,7 @@ async def run(statement: EditedStatement, request: Request) -> dict[str, Any]:
         state = _answered(statement, name, tenant.services, language, stop)
         thread_id, run_id = statement.thread_id, None
         if thread_id:
-            run_id = _added(state, statement, tenant, thread_id)
+            run_id = _added(state, tenant, thread_id)
         else:
             chart = drawn_by_default(state, tenant.services.source)
             state["charts"] = [chart] if chart else []
@@ -110,23 +110,23 @@ def _answered(
     output = {name: value for name, value in told.output().items() if name != LOGGED_ANSWER}
     attempts = [Attempt(sql=sql, origin="user", outcome=None)]
     facts = {"given": given, "sql_request": sql, "sql_request_is_valid": True, "attempts": attempts, "result": result}
-    return {**new_run(State, given), "question": question, "audit": audit, **output, **facts, "turns": [turn]}
+    return {**new_run(State, given), "question": question, "audit": audit, **output, **facts, "turns": [bounded(turn)]}
 
 
-def _added(state: dict[str, Any], statement: EditedStatement, tenant: Tenant, thread_id: str) -> str:
+def _added(state: dict[str, Any], tenant: Tenant, thread_id: str) -> str:
     """Add the answer in `state` to a conversation, and return its run id.
 
     Raises:
         NotFound: there is no such conversation about a database.
         ThreadBusy: a run on it is in progress.
     """
-    last = tenant.threads.last(tenant.threads.key("agent", thread_id))
-    if last is None:
-        raise NotFound("thread_unknown", thread_id=thread_id)
-    turns = [*last.checkpoint["channel_values"].get("turns", ()), *state["turns"]]
-    run_id = tenant.graphs["agent"].add_answer({**state, "turns": turns[-REMEMBERED_TURNS:]}, thread_id)
+
+    def after(before: Mapping[str, Any]) -> dict[str, Any]:
+        return {**state, "turns": [*before.get("turns", ()), *state["turns"]][-REMEMBERED_TURNS:]}
+
+    run_id = tenant.graphs["agent"].add_answer(after, thread_id)
     if listed := current_list():
-        listed.add(thread_id, "agent", statement.question)
+        listed.add(thread_id, "agent", state["question"])
     return run_id
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from datasphinx.agent.conversation.threads import open_threads
 from datasphinx.agent.messages import Message
 from datasphinx.agent.server.keys import hash_of
 from tests.agent.server.serving import Served, serving
@@ -185,6 +186,61 @@ def test_an_edited_statement_on_a_default_source_is_followed_as_one_of_it(
         assert server.invoke(question="And how many?", thread_id=thread)["error"] is None
         assert "The last question: Which areas?" in server.model.calls[-1].prompt
         assert str(tmp_path) not in server.http.get(f"/threads/{thread}").text
+
+
+def test_a_statement_is_no_answer_of_a_conversation_of_another_tenant(cache_dir: Path, tmp_path: Path) -> None:
+    keys = {"acme": hash_of(USER), "beta": hash_of(OTHER)}
+    with serving(cache_dir, run_sql=True, api_keys=keys, data_dir=tmp_path) as server:
+        asked = request(server, USER, "/agent/invoke", {"input": {"question": "How many orders?"}})[1]["output"]
+        sent = {"sql": "SELECT 1", "thread_id": asked["thread_id"]}
+        status, problem = request(server, OTHER, "/sql", sent)
+        assert (status, problem["code"]) == (404, "thread_unknown")
+        assert len(request(server, USER, f"/threads/{asked['thread_id']}/history")[1]["runs"]) == 1
+        assert request(server, OTHER, "/threads")[1]["threads"] == []
+
+
+def test_a_conversation_with_a_running_question_gets_no_other_answer(cache_dir: Path, tmp_path: Path) -> None:
+    with serving(cache_dir, data_dir=tmp_path) as server:
+        thread = server.invoke(question="How many orders?")["thread_id"]
+        threads = open_threads(server.services.settings)
+        with threads.lock(threads.key("agent", thread)):
+            busy = server.http.post("/sql", json={"sql": "SELECT 1", "thread_id": thread})
+        assert (busy.status_code, busy.json()["code"]) == (409, "thread_busy")
+        assert len(server.http.get(f"/threads/{thread}/history").json()["runs"]) == 1
+
+
+def test_a_statement_is_a_title_is_cut_in_prompts_and_is_pinned_without_the_folder(
+    cache_dir: Path, tmp_path: Path
+) -> None:
+    books = make_table(tmp_path, "title TEXT", [["Emma"]], table="books")
+    counted = {"GeneratedSQL": [{"sql": "SELECT COUNT(*) AS n FROM books", "assumptions": [], "off_topic": False}]}
+    with serving(cache_dir, counted, source=url(books), data_dir=tmp_path / "data") as server:
+        (source,) = server.http.get("/sources").json()["sources"]
+        thread = server.invoke(question="How many books?")["thread_id"]
+        columns = ", ".join(f"title AS column_{number}" for number in range(300))
+        sent = {"sql": f"SELECT {columns} FROM books", "source": source["name"], "thread_id": thread}
+        ran = server.http.post("/sql", json=sent).json()
+        assert server.http.get("/threads").json()["threads"][0]["title"].startswith("SELECT title AS column_0")
+
+        server.invoke(question="And the first?", thread_id=thread)
+        prompt = server.model.calls[-1].prompt
+        assert "column_0" in prompt and "column_299" not in prompt
+        board = server.http.post("/boards", json={"title": "Books"}).json()["id"]
+        pinned = server.http.post(f"/boards/{board}/pins", json={"thread_id": thread, "run_id": ran["run_id"]}).json()
+        assert (pinned["source"], pinned["result"]["error"]) == (source["name"], None)
+
+
+def test_charts_are_those_of_the_source_of_the_statement(cache_dir: Path, tmp_path: Path) -> None:
+    codes = make_table(tmp_path, "code INT, amount INT", [[17, 9], [5, 7], [9, 4], [12, 2]])
+    sources = {"lost": {"url": f"sqlite:///{tmp_path}/lost.sqlite"}, "codes": {"url": url(codes)}}
+    sql = "SELECT code AS c, SUM(amount) AS total FROM things GROUP BY code ORDER BY total DESC"
+    written = {"GeneratedSQL": [{"sql": sql, "assumptions": [], "off_topic": False}]}
+    with serving(cache_dir, written, sources=sources, data_dir=tmp_path / "data") as server:
+        asked = server.invoke(question="What is the total by code?", source="codes")
+        chart = server.http.get(f"/threads/{asked['thread_id']}/runs/{asked['run_id']}/chart").json()
+        assert chart["spec"]["chart_type"] == "bar"
+        ran = server.http.post("/sql", json={"sql": sql, "source": "codes"}).json()
+        assert [each["type"] for each in ran["charts"]] == ["bar"]
 
 
 def test_a_source_without_knowledge_has_no_proposals(cache_dir: Path, tmp_path: Path) -> None:
