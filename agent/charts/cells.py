@@ -68,13 +68,23 @@ def type_of_column(result: Result, name: str) -> str:
     return result["types"][result["columns"].index(name)]
 
 
+def is_text(value: Any) -> bool:
+    """Return whether a cell is a text other than that of a number, infinity or NaN."""
+    if not isinstance(value, str):
+        return False
+    try:
+        float(value)
+    except ValueError:
+        return True
+    return False
+
+
 def number(value: Any) -> Number | None:
     """Return a cell as a number, or None if it is not one. Decimals arrive as text."""
+    if is_text(value):
+        return None
     if isinstance(value, str):
-        try:
-            value = float(value)
-        except ValueError:
-            return None
+        value = float(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return value if abs(value) <= _LARGEST else None

@@ -11,9 +11,9 @@ from datasphinx.agent.charts.cells import (
     axis_title,
     column,
     format_of,
+    is_text,
     is_year_column,
     labels_of,
-    number,
     places_in_cycle,
     scale_of,
     type_of_column,
@@ -99,11 +99,10 @@ class _Selector:
         kind, cells = type_of_column(self.result, name), column(self.result, name)
         if is_year_column(self.result, name):
             return self.times
-        name_words = _name_words(name)
-        if any(isinstance(cell, str) and number(cell) is None for cell in cells) and kind in NUMERIC:
-            return self.categories
         if kind in NUMERIC:
-            low, high = _PARTS.get(name_words[-1], (1, 0))
+            if any(map(is_text, cells)):
+                return self.categories
+            low, high = _PARTS.get(_name_words(name)[-1], (1, 0))
             is_part = all(isinstance(cell, int) and low <= cell <= high for cell in cells if cell is not None)
             if at in self.keys or (is_part and not self.keys):
                 return self.parts

@@ -40,6 +40,14 @@ def test_columns_in_the_format_of_years_are_periods() -> None:
     assert (chart["type"], chart["option"]["xAxis"]["name"]) == ("line", "Since")
 
 
+@all_cases("value", ["NaN", "Infinity", "-Infinity"])
+def test_a_measure_with_a_value_that_cannot_be_drawn_is_a_measure(value: str) -> None:
+    chart = chart_of(result({"city": "string", "rate": "float"}, ("Rome", 1.5), ("Oslo", value)), "Rates")
+
+    assert chart is not None
+    assert (chart["type"], chart["option"]["series"][0]["data"]) == ("bar", [1.5, None])
+
+
 def test_numbers_that_could_be_years_are_no_periods() -> None:
     chart = chart_of(result({"city": "string", "year": "integer"}, ("Rome", 1200), ("Oslo", 1300)), "Orders")
 
