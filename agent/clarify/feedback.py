@@ -6,11 +6,7 @@ from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
-from datasphinx.agent.errors import (
-    Conflict,
-    InputInvalid,
-    Refused,
-)
+from datasphinx.agent.errors import Conflict, InputInvalid, Refused
 from datasphinx.agent.messages import Message
 from datasphinx.agent.types import Attempt, Clarification, ClarifyingQuestion, Feedback
 
