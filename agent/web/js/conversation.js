@@ -162,12 +162,17 @@ export class Conversation {
 
   /** Add a turn; nothing can be said to those before it any more. */
   add(turn) {
-    this.offering?.abort();
-    for (const old of this.list.querySelectorAll(".feedback, .failure > button, .follow-ups")) old.remove();
-    for (const old of this.list.querySelectorAll("fieldset")) old.disabled = true;
+    this.settle();
     document.body.classList.add("talking");
     this.list.append(turn.element);
     return turn;
+  }
+
+  /** Let nothing be said to what is shown any more. */
+  settle() {
+    this.offering?.abort();
+    for (const old of this.list.querySelectorAll(".feedback, .failure > button, .follow-ups")) old.remove();
+    for (const old of this.list.querySelectorAll("fieldset")) old.disabled = true;
   }
 
   async go(turn) {
@@ -223,8 +228,10 @@ export class Conversation {
 
   /** Show the answer of a statement that was edited by hand, the last one of its conversation from now on. */
   edited(output, said) {
-    for (const old of this.list.querySelectorAll(".feedback")) old.remove();
-    if (output.thread_id === this.thread) this.goOn(this.thread);
+    if (output.thread_id === this.thread) {
+      this.settle();
+      this.goOn(this.thread);
+    }
     return this.answered(output, said, false);
   }
 

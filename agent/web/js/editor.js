@@ -30,7 +30,7 @@ export function editorView(output, said, source, show) {
   open.addEventListener("click", async () => {
     box.hidden = !box.hidden;
     open.setAttribute("aria-expanded", String(!box.hidden));
-    if (!box.hidden) editor ??= fill(box, output, { said, source: source ?? sources[0], show });
+    if (!box.hidden) editor ??= fill(box, output, { said, source, show });
     if (!box.hidden) (await editor)?.focus();
   });
   view.append(box);
@@ -48,6 +48,7 @@ async function fill(box, { sql, thread_id, audit }, about) {
   run.addEventListener("click", execute);
   stop.addEventListener("click", () => state.running?.abort());
   try {
+    state.source ??= (await sourceOf(thread_id)) ?? sources[0];
     const editor = await codeEditor(state, execute);
     box.replaceChildren(...[sourceChoice(state, editor), editor.host].filter(Boolean),
       say(make("p", { class: "hint" }), "editor_keys"), make("div", { class: "buttons" }, run, stop), result);
@@ -56,6 +57,11 @@ async function fill(box, { sql, thread_id, audit }, about) {
     box.replaceChildren(problem(error));
     return null;
   }
+}
+
+/** Return the database that a conversation is about, where there are several. */
+async function sourceOf(thread) {
+  return sources.length > 1 && thread ? (await (await request(`threads/${thread}`)).json()).source : null;
 }
 
 /** Return the choice of the database, where there are several. */

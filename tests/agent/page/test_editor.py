@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 from datasphinx.agent.sample.shop import shop_url
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import Model
+from tests.databases import make_table, url
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 
@@ -97,6 +98,14 @@ def test_the_result_of_an_edited_statement_is_a_full_answer(visit: Visit) -> Non
     expect(last.get_by_label("Chart type")).to_have_value("pie")
     site.ask("And today?")
     expect(page.locator(".turn")).to_have_count(3)
+
+
+def test_the_editor_asks_the_database_of_the_answer(visit: Visit, sources: dict[str, Any], tmp_path: Path) -> None:
+    books = {"books": {"url": url(make_table(tmp_path, "title TEXT", [["Emma"]], table="books"))}}
+    page = opened(visit(Model(COUNT, reviews=()), run_sql=True, clarify="never", sources=books | sources))
+    expect(page.locator(".editor").get_by_label("Data source")).to_have_value("shop")
+    page.get_by_role("button", name="Run the SQL", exact=True).click()
+    expect(page.locator(".edited .result .figure")).to_be_visible()
 
 
 def test_tables_and_columns_are_completed_with_the_keyboard(visit: Visit, sources: dict[str, Any]) -> None:
