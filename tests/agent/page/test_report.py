@@ -37,7 +37,7 @@ def test_the_figures_of_a_report_lead_to_their_rows_and_statement(visit: Visit) 
         assert saved.value.path().read_bytes().startswith(beginning)
     page.reload()
     expect(page.locator(".report .lead")).to_have_text("Customers")
-    expect(page.locator("#conversations a")).to_have_text(REQUEST)
+    expect(page.locator("#conversations a")).to_have_text("Customers")
 
 
 def test_answered_questions_are_shown_before_the_report_and_kept_without_it(visit: Visit) -> None:
