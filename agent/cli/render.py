@@ -221,11 +221,11 @@ def _bars(table: AnswerTable) -> list[tuple[Bar, ...]]:
 
 
 def cost_line(output: Output) -> Text:
-    """Return model calls, tokens, cost, time and trace id of a question in one line."""
+    """Return model calls, tokens, cost if there is one, time and trace id of a question in one line."""
     audit = output["audit"]
     cost = audit["llm_cost_usd"]
-    money = "price unknown" if cost is None else f"${cost:.4f}"
+    money = ["price unknown"] if cost is None else [f"${cost:.4f}"] if cost else []
     calls = f"{audit['llm_calls']} model call{'' if audit['llm_calls'] == 1 else 's'}"
     tokens = f"{audit['prompt_tokens']} + {audit['completion_tokens']} tokens"
     seconds = f"{audit['latency_ms'] / 1000:.1f} s"
-    return Text(" · ".join([calls, tokens, money, seconds, f"trace {audit['trace_id'][:8]}"]), style="dim")
+    return Text(" · ".join([calls, tokens, *money, seconds, f"trace {audit['trace_id'][:8]}"]), style="dim")

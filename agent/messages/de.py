@@ -457,7 +457,7 @@ TEXTS = {
     "equal_values_added_once": "{value} addiert gleiche Werte von {source} nur einmal",
     "missing_rows_counted": "COUNT(*) zählt 1, wo es keine Zeile von {source} gibt",
     "outer_rows_lost": "Zeilen ohne eine Zeile von {source} fallen durch die Bedingung {condition} weg",
-    "limit_without_order": "es sind beliebige {count} Zeilen zu sehen, weil die Abfrage keine Reihenfolge hat",
+    "limit_without_order": "die Abfrage ordnet ihre Zeilen nicht, daher ist beliebig, welche zu sehen sind (Grenze: {count})",
     "rows_without_key_lost": "Zeilen von {table}, die in {column} keinen Wert haben, fehlen",
     "exclusion_with_null": "{column} hat Zeilen ohne Wert, derentwegen NOT IN alle Zeilen ausschließt",
     "last_day_cut": "{column} hat Uhrzeiten, und vom {day} ist nur der erste Augenblick enthalten",

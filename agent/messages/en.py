@@ -463,7 +463,7 @@ TEXTS = {
     "equal_values_added_once": "{value} adds equal values of {source} only once",
     "missing_rows_counted": "COUNT(*) counts 1 where there is no row of {source}",
     "outer_rows_lost": "rows without a row of {source} are left out by the condition {condition}",
-    "limit_without_order": "any {count} rows are shown, because the query does not order them",
+    "limit_without_order": "the query does not order its rows, so it is arbitrary which ones are shown (limit: {count})",
     "rows_without_key_lost": "rows of {table} that have no value in {column} are left out",
     "exclusion_with_null": "{column} has rows without a value, because of which NOT IN leaves out all rows",
     "last_day_cut": "{column} has times of day, and of {day} only the first moment is included",

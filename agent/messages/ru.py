@@ -458,7 +458,7 @@ TEXTS = {
     "equal_values_added_once": "{value} складывает равные значения из {source} только один раз",
     "missing_rows_counted": "COUNT(*) даёт 1 там, где в {source} нет ни одной строки",
     "outer_rows_lost": "строки без строки в {source} отброшены условием {condition}",
-    "limit_without_order": "показаны любые {count} строк, так как запрос не задаёт порядка",
+    "limit_without_order": "запрос не задаёт порядка строк, поэтому показаны произвольные (предел: {count})",
     "rows_without_key_lost": "строки {table} без значения в {column} не вошли",
     "exclusion_with_null": "в {column} есть строки без значения, из-за которых NOT IN отбрасывает все строки",
     "last_day_cut": "в {column} есть время суток, и из дня {day} вошёл только первый момент",

@@ -466,7 +466,7 @@ TEXTS = {
     "equal_values_added_once": "{value} 把 {source} 中相等的值只计算一次",
     "missing_rows_counted": "{source} 中没有对应行时，COUNT(*) 也计为 1",
     "outer_rows_lost": "条件 {condition} 排除了在 {source} 中没有对应行的行",
-    "limit_without_order": "显示的是任意 {count} 行，因为查询没有排序",
+    "limit_without_order": "查询没有排序，因此显示哪些行是任意的（上限：{count}）",
     "rows_without_key_lost": "{table} 中 {column} 没有值的行未包含在内",
     "exclusion_with_null": "{column} 中有没有值的行，因此 NOT IN 会排除所有行",
     "last_day_cut": "{column} 带有时刻，{day} 这一天只包含了最初的时刻",

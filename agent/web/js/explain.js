@@ -23,7 +23,7 @@ function costLine(audit) {
     say(make("span"), "calls", { count: audit.llm_calls }),
     say(make("span"), "tokens", { read: audit.prompt_tokens, written: audit.completion_tokens }),
     audit.llm_cost_usd === null ? say(make("span"), "price_unknown")
-      : make("span", {}, `$${audit.llm_cost_usd.toFixed(4)}`),
+      : audit.llm_cost_usd ? make("span", {}, `$${audit.llm_cost_usd.toFixed(4)}`) : null,
     say(make("span"), () => secondsText(audit.latency_ms)),
     say(make("span", { title: audit.trace_id }), "trace", { id: audit.trace_id.slice(0, 8) }),
   ];
