@@ -32,7 +32,7 @@ from datasphinx.agent.generation.definitions import (
 from datasphinx.agent.generation.doubts import doubts_of
 from datasphinx.agent.generation.ends_of_dates import ends_of_dates
 from datasphinx.agent.generation.execution import finds_nothing
-from datasphinx.agent.generation.follow_ups import REMEMBERED_TURNS, AskedForm, bounded
+from datasphinx.agent.generation.follow_ups import AskedForm, remembered
 from datasphinx.agent.generation.question import Question, question_of
 from datasphinx.agent.generation.verified import verification_text
 from datasphinx.agent.messages import CONVENTIONS, Language, Message, language_in, render
@@ -130,9 +130,9 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         language=language,
     )
     replaces_last = state["forms"] or state.get("feedback") is not None
-    turns = [*(state["turns"][:-1] if replaces_last else state["turns"]), bounded(turn)]
+    turns = remembered(state["turns"][:-1] if replaces_last else state["turns"], turn)
     attempts = with_facts(state["attempts"], form=form)
-    return {**told.output(), "result": result, "attempts": attempts, "turns": turns[-REMEMBERED_TURNS:]}
+    return {**told.output(), "result": result, "attempts": attempts, "turns": turns}
 
 
 def _composed(
@@ -256,7 +256,7 @@ def _replied(reply: str, state: State) -> dict[str, Any]:
     turns = list(state.get("turns") or ())
     if turns:
         said = Exchange(question=state["question"], answer=reply)
-        turns[-1] = bounded({**turns[-1], "replies": [*turns[-1].get("replies", ()), said]})
+        turns = remembered(turns[:-1], {**turns[-1], "replies": [*turns[-1].get("replies", ()), said]})
     return {**text_answer(reply, language_in(state)).output(), "turns": turns}
 
 

@@ -130,7 +130,12 @@ def shown_again(last: Turn, question: str, result: Result | None) -> dict[str, A
     }
 
 
-def bounded(turn: Turn) -> Turn:
+def remembered(turns: Sequence[Turn], turn: Turn) -> list[Turn]:
+    """Return the turns that a conversation keeps when `turn` follows `turns`."""
+    return [*turns, _bounded(turn)][-REMEMBERED_TURNS:]
+
+
+def _bounded(turn: Turn) -> Turn:
     """Return `turn` with as much of its form, columns, assumptions and replies as later prompts show."""
     form = {name: value for name, value in turn.get("form", {}).items() if name != "follow_ups" and value}
     return {

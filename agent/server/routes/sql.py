@@ -11,7 +11,7 @@ from datasphinx.agent.answers.stored_chart import drawn_by_default
 from datasphinx.agent.conversation.reply import reply_of
 from datasphinx.agent.core.cancellation import Cancellation
 from datasphinx.agent.core.redact import without_password
-from datasphinx.agent.generation.follow_ups import REMEMBERED_TURNS, bounded
+from datasphinx.agent.generation.follow_ups import remembered
 from datasphinx.agent.messages import Language, render
 from datasphinx.agent.proposals import propose_statement
 from datasphinx.agent.run_events import LOGGED_ANSWER
@@ -110,7 +110,7 @@ def _answered(
     output = {name: value for name, value in told.output().items() if name != LOGGED_ANSWER}
     attempts = [Attempt(sql=sql, origin="user", outcome=None)]
     facts = {"given": given, "sql_request": sql, "sql_request_is_valid": True, "attempts": attempts, "result": result}
-    return {**new_run(State, given), "question": question, "audit": audit, **output, **facts, "turns": [bounded(turn)]}
+    return {**new_run(State, given), "question": question, "audit": audit, **output, **facts, "turns": [turn]}
 
 
 def _added(state: dict[str, Any], tenant: Tenant, thread_id: str) -> str:
@@ -122,7 +122,7 @@ def _added(state: dict[str, Any], tenant: Tenant, thread_id: str) -> str:
     """
 
     def after(before: Mapping[str, Any]) -> dict[str, Any]:
-        return {**state, "turns": [*before.get("turns", ()), *state["turns"]][-REMEMBERED_TURNS:]}
+        return {**state, "turns": remembered(before.get("turns", ()), state["turns"][-1])}
 
     run_id = tenant.graphs["agent"].add_answer(after, thread_id)
     if listed := current_list():

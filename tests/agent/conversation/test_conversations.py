@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from datasphinx.agent.generation.follow_ups import bounded
+from datasphinx.agent.generation.follow_ups import remembered
 from datasphinx.agent.record.store import open_store
 from datasphinx.agent.replay import replay
 from datasphinx.agent.types import Turn
@@ -207,9 +207,9 @@ def test_what_is_kept_of_an_answer_is_bounded() -> None:
         question="q", sql="SELECT 1", answer="a", clarifications=[], columns=[long] * 500, assumptions=[long] * 500,
         form={"answer": [long], "follow_ups": ["q"]}, replies=[{"question": long, "answer": long}] * 50,
     )  # fmt: skip
-    kept = bounded(turn)
+    (kept,) = remembered([], turn)
 
     assert len(json.dumps(kept)) < 20_000
     assert kept["form"] == {} and len(kept["replies"]) < 10
     short: Turn = {**turn, "form": {"answer": ["{n} orders"], "follow_ups": ["q"]}}
-    assert bounded(short)["form"] == {"answer": ["{n} orders"]}
+    assert remembered([], short)[-1]["form"] == {"answer": ["{n} orders"]}
