@@ -143,11 +143,13 @@ class LinkedTables:
 class Linker(Protocol):
     """Selects the tables and columns for a question."""
 
-    def link_tables(self, question: str, source: Source, attempt: int, known: Collection[str] = ()) -> LinkedTables:
+    def link_tables(
+        self, question: str, source: Source, attempt: int, known: Collection[str] = (), reason: str = ""
+    ) -> LinkedTables:
         """Return the tables that may answer `question`, with the shown tables of the last answer, `known`.
 
-        Each further `attempt`, counted from 1, considers more tables and tolerates more spelling errors. Tables that
-        row rules deny are left out.
+        Each further `attempt`, counted from 1, considers more tables and tolerates more spelling errors; `reason` is
+        why the last one failed. Tables that row rules deny are left out.
 
         Raises:
             ModelUnreachable, ModelRejected, BudgetExceeded: the model's selection is needed and not available.
@@ -168,7 +170,9 @@ class StandardLinker:
     model: ModelClient
     schema_token_budget: int
 
-    def link_tables(self, question: str, source: Source, attempt: int, known: Collection[str] = ()) -> LinkedTables:
+    def link_tables(
+        self, question: str, source: Source, attempt: int, known: Collection[str] = (), reason: str = ""
+    ) -> LinkedTables:
         """Return all tables of a schema within the token budget, otherwise a selection. See `Linker.link_tables`.
 
         If a compact list of all tables fits into twice the token budget, prompts contain this list, and the tables that
@@ -192,7 +196,8 @@ class StandardLinker:
         candidates = list(filter(tables.__contains__, related))
         lines = compact_lines(catalog, candidates, source.database.quote, self.schema_token_budget * attempt)
         keys = list(lines)
-        variables = {"tables": "\n".join(lines.values()), "question": question}
+        earlier = f"\n\nThe last choice did not answer it: {one_line(reason, _MAX_REASON_CHARS)}" if reason else ""
+        variables = {"tables": "\n".join(lines.values()), "question": question, "reason": earlier}
         try:
             answer = self._select(TableSelection, "select_tables", source, variables)
         except ModelAnswerUnreadable:
@@ -257,7 +262,9 @@ class IndexLinker:
     schema_token_budget: int = 0
     """A schema within this number of tokens is returned whole, whatever the question."""
 
-    def link_tables(self, question: str, source: Source, attempt: int, known: Collection[str] = ()) -> LinkedTables:
+    def link_tables(
+        self, question: str, source: Source, attempt: int, known: Collection[str] = (), reason: str = ""
+    ) -> LinkedTables:
         """Return all tables of a schema within the token budget, otherwise at most 10. See `Linker.link_tables`."""
         tables = source.shown_catalog.tables
         if self._fits(source, {key: table.column_names for key, table in tables.items()}):

@@ -157,7 +157,7 @@ def in_prompts(
                 outcome = services.roles.linker.link_tables(linked.question, source, 1)
                 listed.add([_generation_prompt(linked.question, source, outcome)], names, gold <= set(outcome.keys))
                 limit = 2 * services.settings.schema_token_budget
-                variables = {"tables": source.table_list(limit), "question": linked.question, "correction": ""}
+                variables = {"tables": source.table_list(limit), "question": linked.question, "reason": ""}
                 selection = _text(prompts.render("select_tables", **variables))
                 outcome = LinkedTables([key for key in source.catalog.tables if key in gold])
                 generation = _generation_prompt(linked.question, source, outcome)

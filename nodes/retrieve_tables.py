@@ -21,9 +21,9 @@ from datasphinx.agent.state import State
 def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
     """Select a source if the question names none, and tables of it.
 
-    If no table is relevant, `error` gives the reason; the question fails as off topic after the last attempt, or if
-    the model saw all tables. Tables that row rules deny are not relevant; the question fails as not permitted if the
-    rules deny all tables. On a thread, the tables of the last answer are always relevant.
+    If no table is relevant, `error` gives the reason, which the next attempt is told; the question fails as off topic
+    after the last attempt, or if the model saw all tables. Tables that row rules deny are not relevant; the question
+    fails as not permitted if the rules deny all tables. On a thread, the tables of the last answer are always relevant.
 
     An attempt after generation reported "off topic" succeeds only with tables that were not shown before, so
     `relevant_tables` is left unchanged if nothing is found.
@@ -57,14 +57,15 @@ def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
     asked = cast(State, {**state, **update})
     follows = asked.get("follows")
     known = last_names(follows, asked.get("source"), source).tables
-    linked = services.roles.linker.link_tables(with_previous(asked["question"], follows), source, attempt, known)
+    completed, failure = with_previous(asked["question"], follows), state.get("error") or ""
+    linked = services.roles.linker.link_tables(completed, source, attempt, known, failure)
     keys = linked.keys
-    if state.get("error") and set(keys) <= set(state.get("relevant_tables") or ()):
+    if failure and set(keys) <= set(state.get("relevant_tables") or ()):
         keys = []
     if keys:
         tables = {key: list(source.shown_catalog.tables[key].column_names) for key in keys}
         return {**update, "relevant_tables": tables, "table_list_tokens": linked.list_tokens, "error": None}
-    reason = supported_reason(linked.reason, said_about(question_of(asked))) if linked.reason else state.get("error")
+    reason = supported_reason(linked.reason, said_about(question_of(asked))) if linked.reason else failure
     reason = reason or Message("no_table_fits")
     if linked.is_final or not may_retrieve_again(asked, settings):
         update["failure"] = failure_of(off_topic(reason, source))

@@ -442,8 +442,10 @@ def test_none_chosen_is_asked_again_with_more_tables_then_off_topic(
     assert nodes(steps) == ["retrieve_tables"] * 3 + ["answer"]
     assert final(steps)["error"]["code"] == "off_topic"
     assert final(steps)["answer"] == "No table has amounts."
-    shown = [prompt.count("archive_") for prompt in prompts(agent, "TableSelection")]
+    asked = prompts(agent, "TableSelection")
+    shown = [prompt.count("archive_") for prompt in asked]
     assert shown[0] < shown[1] < shown[2] < 50
+    assert ["No table has amounts." in prompt for prompt in asked] == [False, True, True]
 
 
 def test_unreadable_choice_of_tables_takes_the_best_ranked(scripted: Scripted, crowd: str) -> None:
@@ -465,7 +467,10 @@ def test_off_topic_after_a_choice_widens_the_choice(scripted: Scripted, crowd: s
     agent = scripted(
         {
             "TableSelection": [{"tables": ["archive_1"]}, {"tables": ["planets"]}],
-            "GeneratedSQL": [{"sql": "", "off_topic": True}, {"sql": "SELECT SUM(moons) AS moons FROM planets"}],
+            "GeneratedSQL": [
+                {"sql": "", "off_topic": True, "reason": "The archive has no moons."},
+                {"sql": "SELECT SUM(moons) AS moons FROM planets"},
+            ],
         },
         **SMALL_BUDGET,
     )
@@ -473,6 +478,7 @@ def test_off_topic_after_a_choice_widens_the_choice(scripted: Scripted, crowd: s
 
     assert final(steps)["value"] == 97
     assert [update["table_counter"] for update in updates_of(steps, "retrieve_tables")] == [1, 2]
+    assert ["The archive has no moons." in prompt for prompt in prompts(agent, "TableSelection")] == [False, True]
 
 
 def test_off_topic_after_every_choice_retrieves_three_times_at_most(scripted: Scripted, crowd: str) -> None:

@@ -22,7 +22,7 @@ WITHOUT_QUESTION = {"propose_layout"}
 VARIABLES = {
     "generate_sql": {"dialect", "today", "schema", "examples", "question", "context", "form"},
     "validate_sql": {"dialect", "today", "schema", "question", "context", "sql", "form", "findings"},
-    "select_tables": {"tables", "question"},
+    "select_tables": {"tables", "question", "reason"},
     "select_columns": {"schema", "question"},
     "analyse": {"today", "clarify", "form", "question", "context", "calls", "left"},
     "review_ambiguity": {"dialect", "today", "schema", "question", "context", "form"},
