@@ -142,7 +142,8 @@ def show(output: Output | Reply, console: Console, *, details: bool = True) -> N
     """Print answer, rows, applied definitions and thread id; with `details`, also the statement, notes and the cost.
 
     Notes about files are printed without `details` too; a note that the answer has is not repeated. An error after
-    which a clarifying question is open again is printed without its details, which `details` adds.
+    which a clarifying question is open again is printed without its details, which `details` adds. The id of a
+    thread is not printed after an error before the first model call, unless a clarifying question is open.
     """
     language = language_in(output)
     single = output.get("output_type") in {"number", "string"}
@@ -175,11 +176,12 @@ def show(output: Output | Reply, console: Console, *, details: bool = True) -> N
 
         trust = trust_in_words(output, language)
         parts += [Text(trust, style="dim")] if trust else []
-    if details and (output["audit"]["llm_calls"] or not error):
+    has_begun = bool(output["audit"]["llm_calls"]) or not error
+    if details and has_begun:
         parts.append(cost_line(output))
     console.print(Group(*parts))
     thread_id = cast(Reply, output).get("thread_id")
-    if thread_id:
+    if thread_id and (has_begun or question):
         console.print(Text(f"thread {thread_id}", style="dim"), soft_wrap=True)
 
 

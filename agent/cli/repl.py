@@ -262,7 +262,7 @@ class _Repl:
             echo(str(error), error=True, color="yellow")
 
     def _begin(self, _: str) -> None:
-        self._talk, self._last, self.is_asked, self._asked = self._new_talk(), None, False, []
+        self._talk, self._last, self.is_asked, self._asked, self._offered = self._new_talk(), None, False, [], []
 
     def _help(self, _: str) -> None:
         for command, text in _COMMANDS.items():

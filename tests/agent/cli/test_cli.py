@@ -101,6 +101,12 @@ def test_exit_codes(model: FakeOpenAI, run: Run, arguments: tuple[str, ...], exp
     assert says in (out + err).replace("\n", " ")
 
 
+def test_an_error_before_a_model_call_names_no_thread(model: FakeOpenAI, run: Run) -> None:
+    code, out, _ = run("ask", "How many orders?", "--source", "nowhere")
+    assert code == errors.USAGE
+    assert "There is no source 'nowhere'" in out and "thread" not in out
+
+
 def test_a_model_that_cannot_be_reached(model: FakeOpenAI, run: Run) -> None:
     code, out, _ = run("ask", "How many orders?", "--base-url", "http://127.0.0.1:1/v1", "--json")
     assert code == errors.UNREACHABLE

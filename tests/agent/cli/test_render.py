@@ -61,6 +61,13 @@ def test_statement_and_cost_are_details() -> None:
     assert text.index("Two regions.") < text.index("North") < text.index("SELECT 1") < text.index("tokens")
 
 
+def test_the_statement_of_an_unsure_answer_is_shown() -> None:
+    output = answer(["region"], ["North"])
+
+    assert "SELECT 1" not in printed(cast(Output, {**output, "status": "ok"}))
+    assert "SELECT 1" in printed(cast(Output, {**output, "status": "unsure"}))
+
+
 def test_notes_are_details_unless_they_are_about_files() -> None:
     output = answer(["region"], ["North"])
     output["answer"] = "Two regions.\n\nNot sure: no table has dates."

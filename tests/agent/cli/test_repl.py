@@ -1,5 +1,6 @@
 """`datasphinx` without a command: a conversation on a terminal."""
 
+import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -86,6 +87,29 @@ def test_an_answer_is_followed_by_questions_to_ask_next(terminal: Terminal, mode
     shown = enter(terminal, "1")
     assert first in shown.partition("10,127")[0]
     assert first not in shown.partition("10,127")[2]
+
+
+@pytest.mark.heavy
+def test_a_new_conversation_offers_no_question_of_the_old_one(terminal: Terminal, model: FakeOpenAI) -> None:
+    offered = "How many orders are there by status?"
+    model.answers = [{**COUNT, "follow_ups": [offered]}, COUNT]
+    enter(terminal, "How many orders are there?")
+    enter(terminal, "/new")
+    assert offered not in enter(terminal, "1")
+
+
+@pytest.mark.heavy
+def test_the_chart_of_an_answer_is_written(terminal: Terminal, model: FakeOpenAI, tmp_path: Path) -> None:
+    assert "after an answer" in enter(terminal, "/chart orders.json")
+    counts = "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status ORDER BY orders DESC"
+    model.answers = [{**COUNT, "sql": counts}, COUNT]
+    assert "█" in enter(terminal, "How many orders are there by status?")
+    assert "chart: status.json" in enter(terminal, "/chart status.json")
+    assert json.loads((tmp_path / "status.json").read_text())["series"][0]["type"] == "bar"
+    assert "a chart is saved as .png, .html or .json" in enter(terminal, "/chart status.txt")
+    enter(terminal, "How many orders are there?")
+    assert "The rows allow no chart." in enter(terminal, "/chart count.json")
+    assert not (tmp_path / "count.json").exists()
 
 
 @pytest.mark.heavy
