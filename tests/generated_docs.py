@@ -35,8 +35,10 @@ def settings_table() -> str:
 
 
 def commands(command: Any, path: str = "datasphinx") -> Iterator[tuple[str, Any]]:
-    """Yield the commands below `command`, each with its path."""
+    """Yield the commands below `command` that its help lists, each with its path."""
     for name, each in command.commands.items():
+        if each.hidden:
+            continue
         if hasattr(each, "commands"):
             yield from commands(each, f"{path} {name}")
         else:

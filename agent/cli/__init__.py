@@ -25,14 +25,16 @@ from datasphinx.agent.cli.trace import trace_app
 from datasphinx.agent.errors import ANSWERED, DOMAIN, USAGE, DatasphinxError
 
 app = typer.Typer(name="datasphinx", invoke_without_command=True, rich_markup_mode=None)
-app.add_typer(eval_app, name="eval")
 app.add_typer(examples_app, name="examples")
-app.add_typer(key_app, name="key")
 app.add_typer(knowledge_app, name="knowledge")
 app.add_typer(model_app, name="model")
-app.add_typer(trace_app, name="trace")
 app.add_typer(source_app, name="source")
-app.add_typer(threads_app, name="threads")
+admin_app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Operate datasphinx. Its commands are also known without `admin`, such as `datasphinx doctor`.",
+)
+app.add_typer(admin_app, name="admin")
 
 
 def _print_version(is_set: bool) -> None:
@@ -52,7 +54,8 @@ def _datasphinx(
 ) -> None:
     """Ask your data a question in plain language; the answer comes with the SQL and the rows that prove it.
 
-    Without a command, a conversation begins on a terminal; /help lists its commands.
+    Without a command, a conversation begins on a terminal; /help lists its commands. `datasphinx doctor` finds out why
+    something does not work.
 
     Exit codes: 0 answered, 2 usage or configuration error, 3 no answer or a blocked statement (the message has the
     reason), 4 needs clarification or is not sure, 5 a database, a model or the run record is unreachable.
@@ -89,7 +92,6 @@ def demo_command() -> None:
         serve_http("127.0.0.1", 8000, settings_of())
 
 
-@app.command("guard")
 def guard_statements(
     file: Annotated[Path, typer.Argument(help="JSON lines with dialect and sql; - for standard input.")],
     schema: Annotated[
@@ -131,7 +133,12 @@ def serve_mcp(log_json: LogJson = None) -> None:
 
 
 app.command()(init)
-app.command()(doctor)
+
+for _group, _is_hidden in ((admin_app, False), (app, True)):
+    _group.command("doctor", hidden=_is_hidden)(doctor)
+    _group.command("guard", hidden=_is_hidden)(guard_statements)
+    for _name, _commands in {"eval": eval_app, "key": key_app, "threads": threads_app, "trace": trace_app}.items():
+        _group.add_typer(_commands, name=_name, hidden=_is_hidden)
 
 
 def main() -> NoReturn:

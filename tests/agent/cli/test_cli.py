@@ -58,6 +58,12 @@ def test_version(run: Run) -> None:
     assert run("--version") == (errors.ANSWERED, "0.1.0\n", "")
 
 
+@pytest.mark.parametrize("command", ["doctor", "eval run", "guard", "key new", "threads prune", "trace verify"])
+def test_a_command_for_operators_is_known_with_its_group_and_without_it(run: Run, command: str) -> None:
+    grouped, plain = run("admin", *command.split(), "--help"), run(*command.split(), "--help")
+    assert grouped[:2] == (errors.ANSWERED, plain[1].replace(f"datasphinx {command}", f"datasphinx admin {command}"))
+
+
 def test_a_source_and_a_form_of_its_own(model: FakeOpenAI, run: Run, tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "books.db")
     connection.executescript("CREATE TABLE books (title TEXT, year INTEGER); INSERT INTO books VALUES ('Emma', 1815);")
