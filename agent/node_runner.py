@@ -15,7 +15,13 @@ from langgraph.runtime import get_runtime
 
 from datasphinx.agent.answers.outputs import failure_output
 from datasphinx.agent.conversation.conversations import CANCELLATION, PART_OF
-from datasphinx.agent.core.failure import client_failure, failure_of, server_directories, without_server_paths
+from datasphinx.agent.core.failure import (
+    client_failure,
+    failure_of,
+    server_directories,
+    shows_paths,
+    without_server_paths,
+)
 from datasphinx.agent.core.redact import without_paths
 from datasphinx.agent.core.text import valid_json
 from datasphinx.agent.errors import DatasphinxError, InputInvalid, InternalError
@@ -317,7 +323,7 @@ def _without_paths(update: dict[str, Any], services: Services) -> dict[str, Any]
     audit: Audit = update["audit"]
     errors: list[Any] = [item for step in audit["steps"] for item in (step, *step["statements"]) if item.get("error")]
     failure = update.get("failure")
-    if _is_trusted(services) or not (failure or errors or audit["notes"]):
+    if _is_trusted(services) or shows_paths(services.settings) or not (failure or errors or audit["notes"]):
         return update
     directories = server_directories(services.settings)
     for item in errors:

@@ -645,6 +645,11 @@ class Settings(ServiceSettings):
         return model
 
     @property
+    def is_private(self) -> bool:
+        """Whether a server has neither keys nor tokens, and so accepts requests from this machine only."""
+        return not (self.api_keys or self.oidc)
+
+    @property
     def uses_embedded_model(self) -> bool:
         """Whether neither an endpoint nor a key is configured."""
         return self.llm_base_url is None and self.llm_api_key is None

@@ -57,8 +57,14 @@ def _details(failure: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def client_failure(error: DatasphinxError, settings: Settings) -> dict[str, Any]:
-    """Return `failure_of(error)` without the paths of this machine, for clients of a server."""
-    return without_server_paths(failure_of(error), settings)
+    """Return `failure_of(error)` for clients of a server: without the paths of this machine, unless it is theirs."""
+    failure = failure_of(error)
+    return failure if shows_paths(settings) else without_server_paths(failure, settings)
+
+
+def shows_paths(settings: Settings) -> bool:
+    """Return whether clients see the paths of this machine: those on the machine itself, who may edit its sources."""
+    return settings.is_private and settings.edit_sources is not False
 
 
 def without_server_paths(failure: dict[str, Any], settings: Settings) -> dict[str, Any]:

@@ -80,8 +80,7 @@ def create_app(services: Services | None = None) -> "FastAPI":
     from datasphinx.agent.server.tenants import Tenants, open_tenant
 
     server = open_tenant("", services)
-    has_credentials = services.settings.api_keys or services.settings.oidc
-    tenants = Tenants(server) if has_credentials else None
+    tenants = None if services.settings.is_private else Tenants(server)
     metrics = Metrics()
     graphs = served_graphs(services, metrics)
     agent, analyst, report = graphs
@@ -160,7 +159,7 @@ def serve(host: str = "127.0.0.1", port: int = 8000, settings: Settings | None =
     app = create_app(services)
     from datasphinx.agent.server.loopback import is_loopback
 
-    if not (services.settings.api_keys or services.settings.oidc) and not is_loopback(host):
+    if services.settings.is_private and not is_loopback(host):
         reason = f"without keys or tokens only this machine has access, and {host} is not loopback"
         raise ConfigurationError("DATASPHINX_API_KEYS", f"{reason}; see `datasphinx key new`")
     check_stores(services.settings)

@@ -15,16 +15,12 @@ logger = logging.getLogger("datasphinx")
 
 def may_edit_sources(settings: Settings) -> bool:
     """Return whether operators may edit the sources: by default, only on a server without keys and tokens."""
-    return _is_private(settings) if settings.edit_sources is None else settings.edit_sources
+    return settings.is_private if settings.edit_sources is None else settings.edit_sources
 
 
 def may_run_sql(settings: Settings) -> bool:
     """Return whether users of HTTP may run statements of their own: by default, only on such a server."""
-    return _is_private(settings) if settings.run_sql is None else settings.run_sql
-
-
-def _is_private(settings: Settings) -> bool:
-    return not (settings.api_keys or settings.oidc)
+    return settings.is_private if settings.run_sql is None else settings.run_sql
 
 
 class LiveSources:

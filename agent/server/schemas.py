@@ -156,9 +156,7 @@ def _named_source(services: Services, description: str) -> Any:
 
     With API keys or tokens it is any text, because each tenant has its own sources.
     """
-    settings = services.settings
-    has_tenants = settings.api_keys or settings.oidc
-    name_type: Any = _SourceName if has_tenants else Annotated[_SourceName, _Listed(services)]
+    name_type: Any = Annotated[_SourceName, _Listed(services)] if services.settings.is_private else _SourceName
     return name_type | None, Field(None, description=description)
 
 

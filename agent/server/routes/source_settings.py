@@ -14,7 +14,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 from typing_extensions import TypedDict
 
-from datasphinx.agent.core.failure import client_failure, error_info, server_directories
+from datasphinx.agent.core.failure import client_failure, error_info, server_directories, shows_paths
 from datasphinx.agent.core.redact import without_paths, without_secrets
 from datasphinx.agent.core.replaced_file import replaced_file
 from datasphinx.agent.engines import engine_of_file
@@ -44,7 +44,7 @@ logger = logging.getLogger("datasphinx")
 
 
 class SourceRow(TypedDict):
-    """A configured source; its URL has no password and no directory."""
+    """A configured source; its URL has no password, and directories only for users of this machine itself."""
 
     name: str
     engine: str
@@ -274,12 +274,10 @@ def _configured(services: Services) -> Message:
 
 
 def _shown_url(source: SourceSettings, services: Services) -> str:
-    """Return the URL, or the files, without password and directories."""
-    directories = server_directories(services.settings)
-    if source.files:
-        return ", ".join(without_paths(each.path, directories) for each in source.files.values())
+    """Return the URL without password, or the files; without directories, unless the client may see them."""
     try:
         url = make_url(source.url.get_secret_value()).render_as_string(hide_password=True)
     except (ArgumentError, ValueError):
-        return ""
-    return without_paths(without_secrets(url), directories)
+        url = ""
+    shown = ", ".join(each.path for each in source.files.values()) or without_secrets(url)
+    return shown if shows_paths(services.settings) else without_paths(shown, server_directories(services.settings))

@@ -175,7 +175,7 @@ def test_failure_without_messages_has_only_code_and_facts() -> None:
 
 
 def test_client_sees_reasons_without_paths_in_every_language(tmp_path: Path) -> None:
-    settings = Settings(data_dir=tmp_path)
+    settings = Settings(data_dir=tmp_path, edit_sources=False)
     place = Message("field_problem", field=f"{tmp_path}/secret place/pairs.jsonl", reason=Message("empty"))
     reason = Message("not_printable", error=f"{tmp_path}/x.json is bad")
     failure = client_failure(ExampleInvalid(place, reason), settings)

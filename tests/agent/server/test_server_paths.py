@@ -49,7 +49,8 @@ class Machine:
         self.folder = folder
         self.data, self.cache, self.bases = (folder / name for name in PLACES)
         self.bases.mkdir()
-        self.settings: dict[str, Any] = {"data_dir": self.data}
+        # Several people use it.
+        self.settings: dict[str, Any] = {"data_dir": self.data, "edit_sources": False}
 
     def base(self, name: str, content: bytes | None = None) -> str:
         """A database with a table, or with `content` in place of what a database has; its URL."""
@@ -355,7 +356,7 @@ def every_error() -> Iterator[type[DatasphinxError]]:
 
 @pytest.fixture
 def on_a_shop(machine: Machine) -> Settings:
-    return load_settings(data_dir=machine.data, cache_dir=machine.cache, source=machine.base("a shop.sqlite"))
+    return load_settings(**machine.settings, cache_dir=machine.cache, source=machine.base("a shop.sqlite"))
 
 
 @all_cases("kind", sorted(set(every_error()), key=lambda each: each.__name__))
