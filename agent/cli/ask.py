@@ -432,17 +432,13 @@ def _refusal(error: DatasphinxError, inputs: dict[str, Any], thread: str | None)
 
 
 def _graph(name: str, settings: "Settings", bar: "LoadProgress", question: str) -> Any:
-    from datasphinx.agent.messages import language_of
-
     if name == "analyst":
         from datasphinx.agent.analyst import build_analyst
 
         return build_analyst(services_of(settings))
     from datasphinx.agent.graph import build_graph
 
-    services = services_of(
-        settings, language=language_of(question), progress=lambda done, total: bar("schema", done / total)
-    )
+    services = services_of(settings, question=question, progress=lambda done, total: bar("schema", done / total))
     return build_graph(services)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from datasphinx.agent.cli.text import echo, json_text
-from datasphinx.agent.messages import Language, render
+from datasphinx.agent.messages import language_of, render
 
 if TYPE_CHECKING:
     from datasphinx.agent.services import Services
@@ -43,18 +43,18 @@ def settings_of(**options: object) -> "Settings":
 
 
 def services_of(
-    settings: "Settings | None" = None, *, language: Language = "en", progress: "Progress | None" = None
+    settings: "Settings | None" = None, *, question: str = "", progress: "Progress | None" = None
 ) -> "Services":
     """Return services for `settings`, by default those of the environment.
 
-    When a source with an untested engine is opened, they print a line on standard error, in `language`.
+    When a source with an untested engine is opened, they print a line on standard error, in the language of `question`.
     """
     from datasphinx.agent.services import Services
 
     return Services(
         settings or settings_of(),
         progress=progress,
-        opening=lambda name, source: note_untested(name, source, language),
+        opening=lambda name, source: note_untested(name, source, question),
     )
 
 
@@ -90,11 +90,11 @@ def delete_old(
     echo(json_text({"deleted": count}) if as_json else f"{name} deleted: {count}")
 
 
-def note_untested(name: str, settings: "SourceSettings", language: Language = "en") -> None:
-    """Print a line on standard error if the engine of the source is untested."""
+def note_untested(name: str, settings: "SourceSettings", question: str = "") -> None:
+    """Print a line on standard error, in the language of `question`, if the engine of the source is untested."""
     from datasphinx.agent.engines import engine_called
 
     scheme = settings.url.get_secret_value().partition("://")[0]
     engine = engine_called(scheme)
     if engine and engine.status == "untested":
-        echo(render("engine_untested", language, source=name, engine=scheme), error=True, color="yellow")
+        echo(render("engine_untested", language_of(question), source=name, engine=scheme), error=True, color="yellow")

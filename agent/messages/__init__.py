@@ -8,10 +8,13 @@ added to the package adds a language.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from py3langid.langid import LanguageIdentifier
 
 Language = str
 """The code of a language, one of `LANGUAGES`."""
@@ -37,8 +40,6 @@ class Conventions:
     date: str
     long_date: str
     """A day in a table and in a sentence, in the same way."""
-    words: frozenset[str]
-    """Frequent words, in lower case, which tell the language from others of the same script."""
     letters: str = "[A-Za-z\u00c0-\u024f]"
     """A pattern of one letter of the script."""
     weight: int = 1
@@ -80,9 +81,8 @@ CONVENTIONS: dict[Language, Conventions] = {language: module.CONVENTIONS for lan
 _QUOTED_FACTS = {"reason", "problems", "findings", "unknown", "rights", "error"}
 """Facts that are texts. Unless they are messages of the catalogue, they are quotations of a database or a library."""
 
-_LETTERS_OF_A_WORD = re.compile(r"[^\W\d_]+")
-_WORDS_PER_KNOWN = 4
-"""More than one of so many words has to be a frequent word of a language."""
+_CLEARLY = 0.8
+"""The least probability of a language other than the first of its script: names and short texts look like many."""
 
 
 class Message(str):
@@ -119,7 +119,7 @@ def message_of(error: Exception) -> Message | str:
 
 
 def language_of(text: str) -> Language:
-    """Return the language for the answer to `text`: detected by script, and within a script by frequent words.
+    """Return the language for the answer to `text`: detected by script, and within a script by its letters.
 
     A Chinese character counts as two letters, because it carries about as much of a word.
 
@@ -134,8 +134,8 @@ def language_of(text: str) -> Language:
     for script in sorted(scripts.keys() - {latin}, key=lambda script: -CONVENTIONS[scripts[script][0]].weight):
         count = counts[script] * CONVENTIONS[scripts[script][0]].weight
         if count and count >= max(other for name, other in counts.items() if name != script) // 2:
-            return _by_words(text, scripts[script])
-    return _by_words(text, scripts[latin])
+            return _by_letters(text, scripts[script])
+    return _by_letters(text, scripts[latin])
 
 
 def language_in(said: Mapping[str, Any]) -> Language:
@@ -150,14 +150,22 @@ def language_in(said: Mapping[str, Any]) -> Language:
     return said.get("language") or language_of(str(next(filter(None, texts), "")))
 
 
-def _by_words(text: str, languages: list[Language]) -> Language:
-    """Return the one of `languages` with the most words in `text`; the first unless another has clearly more."""
-    if len(languages) == 1:
+def _by_letters(text: str, languages: list[Language]) -> Language:
+    """Return the one of `languages` that `text` is written in; the first unless it is clearly another."""
+    if len(languages) == 1 or not CONVENTIONS[languages[0]].letter.search(text):
         return languages[0]
-    words = _LETTERS_OF_A_WORD.findall(text.lower())
-    found = {language: sum(word in CONVENTIONS[language].words for word in words) for language in languages}
-    best = max(languages, key=found.__getitem__)
-    return best if _WORDS_PER_KNOWN * found[best] > len(words) else languages[0]
+    best, probability = _identifier(tuple(languages)).rank(text)[0]
+    return str(best) if probability >= _CLEARLY else languages[0]
+
+
+@cache
+def _identifier(languages: tuple[Language, ...]) -> "LanguageIdentifier":
+    # Its model takes half a second to load, which most questions do not need: a chat model states their language.
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    identifier.set_languages(list(languages))
+    return identifier
 
 
 def render(code: str, language: Language, /, **facts: Any) -> str:

@@ -12,20 +12,6 @@ CONVENTIONS = Conventions(
     quarter="QQQ y",
     date="dd.MM.y",
     long_date="d. MMMM y",
-    words=frozenset(
-        "der das des dem den ein eine einen einem einer eines und oder im vom zum zur ohne nach für bei aus auf "
-        "über unter zwischen gegen durch seit pro je wie viel viele wieviel wieviele welche welcher welches welchen "
-        "welchem wer wen wem wessen wo wann warum weshalb wozu ist sind waren wurde wurden wird werden hatte hatten "
-        "haben gibt gab kein keine keinen nicht nur auch noch sich alle allen jeder jede jedes jeden unsere unserer "
-        "unser meine mein ihre ihr sein seine diese dieser dieses diesen es sie wir ich uns mir zeige zeig zeigen nenne "
-        "liste gib finde zähle vergleiche berechne beschreibe erstelle zeichne stelle bitte diagramm tabelle zeilen "
-        "spalten daten umsatz umsätze gesamtumsatz durchschnitt durchschnittlich durchschnittliche durchschnittlichen "
-        "durchschnittlicher summe anzahl gesamt insgesamt bestellung bestellungen kunde kunden kundinnen produkt "
-        "produkte produkten verkauf verkäufe verkauft regionen länder stadt städte meisten meiste wenigsten "
-        "mehr weniger als größte größten größter höchste höchsten höchster niedrigste niedrigsten niedrigster wert werte gefunden dann kleinste kleinsten beste "
-        "besten letzte letzten letztes letzter erste ersten erster jahr jahre jahren jahres monat monate monaten "
-        "monatlich jährlich woche wochen tage tagen quartal quartale anteil entwicklung verlauf hoch".split()
-    ),
 )
 
 TEXTS = {

@@ -12,12 +12,6 @@ CONVENTIONS = Conventions(
     quarter="QQQ y",
     date="MMM d, y",
     long_date="MMMM d, y",
-    words=frozenset(
-        "the a an of and or by per each every for from to with without how many much what which who whose where when "
-        "why is are was were has have had do does did not no only all any our my your their its this that these those "
-        "show list give find count compare draw plot total average sum number sales revenue orders customers most "
-        "least more less than last first year years month months week day days top highest lowest between over".split()
-    ),
 )
 
 TEXTS = {

@@ -12,7 +12,6 @@ CONVENTIONS = Conventions(
     quarter="QQQ y",
     date="d MMM y",
     long_date="d MMMM y 'года'",
-    words=frozenset("и в не на с по за к из у о от для как что сколько какой какая какие где когда кто это".split()),
     letters="[\u0400-\u04ff]",
 )
 

@@ -12,7 +12,6 @@ CONVENTIONS = Conventions(
     quarter="y年第Q季度",
     date="y年M月d日",
     long_date="y年M月d日",
-    words=frozenset(),
     letters="[\u3400-\u9fff]",
     weight=2,
     comma="，",
