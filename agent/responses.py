@@ -137,7 +137,7 @@ class Response:
     follow_ups: Sequence[str] = ()
     """Questions that the model proposes to ask next."""
     trust: str = ""
-    """What vouches for the answer, in words; empty for an answer without a statement."""
+    """How far the answer can be trusted, in words; empty for an answer without a statement."""
     reply: "Callable[[str], Response] | None" = field(default=None, compare=False)
     """Answers `clarification`, as `Agent.clarify` does; None without one."""
     draw: "Callable[[], AnswerChart | None] | None" = field(default=None, compare=False)
@@ -171,7 +171,7 @@ class Response:
         return ""
 
     def _beside(self) -> str:
-        """Return what vouches for the answer, what it takes for granted and what may be asked next as HTML."""
+        """Return how far the answer can be trusted, what it takes for granted and what may be asked next as HTML."""
         definitions = [f"{each['name']} = {each['definition']}" for each in self.definitions]
         chips = f"<b>{escape(self.trust)}</b>" if self.trust else ""
         taken = dict.fromkeys([*self._assumptions(), *definitions, *self.filters])
@@ -333,7 +333,6 @@ def response_of(
     from datasphinx.agent.answers.confidence import trust_in_words
 
     output_type, clarification, tables = output["output_type"], output.get("clarification"), output.get("tables") or []
-    confidence = output.get("confidence")
     is_shown = result is not None and (not tables or result["columns"] == tables[0]["columns"])
     return _CLASSES[output_type](
         answer=output["answer"],
@@ -344,11 +343,11 @@ def response_of(
         definitions=output.get("definitions") or [],
         verified=output.get("verified"),
         plain=output["value"] if output_type else output["answer"],
-        confidence=confidence,
+        confidence=output.get("confidence"),
         language=language_in(output),
         filters=output.get("filters") or (),
         follow_ups=output.get("follow_ups") or (),
-        trust=confidence["word"] if confidence else trust_in_words(output, language_in(output)),
+        trust=trust_in_words(output, language_in(output)),
         types=result["types"] if result and is_shown else (),
         reply=reply if clarification else None,
         draw=draw,

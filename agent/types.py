@@ -211,8 +211,6 @@ class Confidence(TypedDict):
 
     value: float
     """The estimated probability that the answer is right, from 0 to 1."""
-    word: str
-    """The same in words, in the language of the question."""
     reason: str
     """The main reasons against the answer, or for it if there are none."""
 

@@ -36,19 +36,25 @@ def tell_confidence(
     is_unsure = confidence["value"] < threshold if confidence else has_doubts
     answer.confidence, answer.status = confidence, "unsure" if is_unsure else "ok"
     if confidence and confidence["value"] < max(threshold, _HIGH):
-        note(f"{confidence['word']}: {confidence['reason']}")
+        word = render("trust_unsure" if is_unsure else "trust_likely", answer.language)
+        note(f"{word}: {confidence['reason']}")
         answer.add(render("draft", answer.language, why=confidence["reason"]) if is_unsure else "")
 
 
 def trust_in_words(output: Mapping[str, Any], language: Language) -> str:
-    """Return what vouches for an answer without a confidence: a verified query, declared metrics, a check, or nothing.
-
-    Empty for an output with a confidence or without rows of a statement.
-    """
-    if output.get("confidence") or output.get("error") or not (output.get("sql") and output.get("output_type")):
+    """Return how far an answer can be trusted, as on the badge of the page; empty without rows of a statement."""
+    if output.get("error") or not (output.get("sql") and output.get("output_type")):
         return ""
-    vouches = next((name for name in ("verified", "metric", "checked") if output.get(name)), "unchecked")
-    return render(f"trust_{vouches}", language)
+    kinds = {
+        "verified": output.get("verified"),
+        "unsure": output.get("status") == "unsure",
+        "metric": output.get("metric"),
+        "checked": output.get("checked"),
+        "likely": output.get("confidence"),
+        "chosen": output.get("chosen"),
+    }
+    kind = next((kind for kind, applies in kinds.items() if applies), "unchecked")
+    return render(f"trust_{kind}", language)
 
 
 def confidence_of(
@@ -62,10 +68,10 @@ def confidence_of(
     doubts: Callable[[], Sequence[Message]] = tuple,
     warnings: Callable[[], Sequence[str]] = tuple,
 ) -> Confidence | None:
-    """Return the confidence in `result`, the answer of `sql`, in words of `language`; None if there is no estimate.
+    """Return the confidence in `result`, the answer of `sql`; None if there is no estimate.
 
-    The words are "not sure" below `threshold`, "confident" from 0.7 on, and "fairly confident" in between. The reasons
-    are `doubts` about the statement, `warnings` of the static checks, and what `evidence` shows.
+    The reasons, in words of `language`, are `doubts` about the statement, `warnings` of the static checks, and what
+    `evidence` shows.
     """
     evidence = with_result(evidence, result["rows"])
     value = estimator.estimate(evidence)
@@ -74,17 +80,17 @@ def confidence_of(
     if evidence.get("findings"):
         # However likely the statement: hardly any right one has a finding.
         value = min(value, max(0.0, round(threshold - _BELOW_THRESHOLD, 4)))
-    level = "low" if value < threshold else "high" if value >= _HIGH else "medium"
+    is_low = value < threshold
     against = [one.in_language(language) for one in doubts()]
     for warning in list(warnings())[:1] if evidence.get("findings") else ():
         against.append(render("query_warning", language, warning=warning))
-    agreement = _FULL_AGREEMENT if level == "low" else _LOW_AGREEMENT
+    agreement = _FULL_AGREEMENT if is_low else _LOW_AGREEMENT
     against += [render(code, language, **facts) for code, facts in _shown(sql, evidence, catalog, agreement, language)]
     if not against:
-        is_unlikely = level == "low" or evidence.get("logprob", 0.0) < _LOW_LOGPROB
+        is_unlikely = is_low or evidence.get("logprob", 0.0) < _LOW_LOGPROB
         against = [render("model_uncertain" if is_unlikely else "nothing_against", language)]
     reason = CONVENTIONS[language].semicolon.join(against[:_MAX_REASONS])
-    return Confidence(value=value, word=render(f"confidence_{level}", language), reason=reason)
+    return Confidence(value=value, reason=reason)
 
 
 def _shown(

@@ -175,7 +175,7 @@ def show(output: Output | Reply, console: Console, *, details: bool = True) -> N
         from datasphinx.agent.answers.confidence import trust_in_words
 
         trust = trust_in_words(output, language)
-        parts += [Text(trust, style="dim")] if trust else []
+        parts += [Text(trust, style="dim")] if trust and trust.casefold() not in said else []
     has_begun = bool(output["audit"]["llm_calls"]) or not error
     if details and has_begun:
         parts.append(cost_line(output))

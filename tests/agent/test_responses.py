@@ -45,12 +45,12 @@ def test_a_response_shows_what_it_takes_for_granted_and_has_a_short_repr() -> No
 
     page = made._repr_html_()
     assert re.findall(r"<(?:b|span)>(.*?)</(?:b|span)>", page) == [
-        made.trust,
+        "Checked by the model",
         "cancelled ones count",
         "net sales = &lt;img src=x onerror=alert(1)&gt;",
         "2025",
     ]
-    assert made.trust and "<li>By month?</li>" in page and HOSTILE not in page
+    assert "<li>By month?</li>" in page and HOSTILE not in page
     assert told not in page and "<p>Read more.</p>" in page and told in str(made)
     assert repr(made).startswith("<NumberResponse: <img") and len(repr(made)) < 120
 

@@ -65,7 +65,7 @@ def test_the_most_likely_query_answers(ask: Ask, returns: str) -> None:
     assert output["tables"][0]["rows"] == [["alpha", 30], ["beta", 70]]
     assert len(model.calls) == 3
     assert output["status"] == "unsure"
-    assert any(output["confidence"]["word"] in note for note in output["audit"]["notes"])
+    assert any(output["confidence"]["reason"] in note for note in output["audit"]["notes"])
 
 
 def test_one_candidate_is_run_once(ask: Ask, returns: str) -> None:

@@ -75,13 +75,13 @@ def test_a_likely_statement_is_confident(ask: Ask) -> None:
 def test_a_likely_statement_with_a_finding_is_a_draft(ask: Ask, statement: str, question: str) -> None:
     output = ask(*[likely(statement, 0.99)] * 6, question=question)
 
-    assert output["status"] == "unsure" and output["confidence"]["word"] == "not sure"
+    assert output["status"] == "unsure"
     assert output["tables"] and "Not sure" in output["answer"]
 
 
 @pytest.mark.parametrize(
     ("question", "word"),
-    [(QUESTION, "not sure"), ("Сколько всего services?", "не уверен"), ("一共有多少services?", "没有把握")],
+    [(QUESTION, "Not sure: "), ("Сколько всего services?", "Не уверен: "), ("一共有多少services?", "没有把握：")],
 )
 def test_an_unlikely_statement_alone_is_a_draft_in_the_language_of_the_question(
     ask: Ask, question: str, word: str
@@ -89,10 +89,9 @@ def test_an_unlikely_statement_alone_is_a_draft_in_the_language_of_the_question(
     output = ask(*[likely(COUNT, 1e-6)] * 3, question=question)
 
     assert (output["status"], output["value"], output["clarification"]) == ("unsure", 3, None)
-    assert output["confidence"]["word"] == word
     assert output["confidence"]["value"] < 0.2
     assert exit_code(output) == 4
-    assert output["answer"].endswith(f"{output['confidence']['reason']}{'。' if word == '没有把握' else '.'}")
+    assert f"{word}{output['confidence']['reason']}" in output["answer"]
 
 
 def test_unlikely_statements_with_different_results_become_a_question_with_previews(ask: Ask) -> None:

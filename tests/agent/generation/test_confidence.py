@@ -32,7 +32,8 @@ def test_an_answer_of_a_chat_model_says_what_happened(scripted: Scripted, is_val
     assert (output["confidence"], output["checked"]) == (None, bool(is_valid))
     assert output["status"] == ("unsure" if is_valid is False else "ok")
     assert ("it counts the wrong rows" in output["answer"]) is (is_valid is False), "a draft says what is wrong with it"
-    assert trust_in_words(output, "en") == ("checked by the model" if is_valid else "not checked")
+    trust = {None: "Not checked", True: "Checked by the model", False: "Not sure"}
+    assert trust_in_words(output, "en") == trust[is_valid]
     assert reply_of(output, "one")["status"] == output["status"]
 
 
@@ -52,6 +53,7 @@ def test_statements_that_agree_give_a_probability(scripted: Scripted) -> None:
     differ = asked(scripted, DELIVERED, COUNT, SAME, verdicts=[ConnectionError("gone")], effort="high")
     confirmed = asked(scripted, DELIVERED, COUNT, SAME, verdicts=[VALID], effort="high")
 
+    assert trust_in_words(agree, "en") == "Likely right"
     assert agree["confidence"]["value"] == 0.8 > differ["confidence"]["value"] == 0.6
     assert (
         "another query for the question, with “status = delivered”, returns other results"

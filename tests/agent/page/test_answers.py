@@ -46,7 +46,7 @@ def test_a_checked_answer_says_why_on_click(visit: Visit) -> None:
     site = visit(Model(COUNT, reviews=()), enable_sql_validation=True)
     ask(site, HOW_MANY)
     badge = site.page.locator(".trust.checked")
-    expect(badge.locator("summary")).to_contain_text("Checked")
+    expect(badge.locator("summary")).to_have_text("✓Checked by the model")
     expect(badge.locator("p").first).to_be_hidden()
     badge.locator("summary").click()
     expect(badge.locator("p").first).to_contain_text("compared with your question")
@@ -151,10 +151,10 @@ def test_one_toolbar_has_what_can_be_done_with_an_answer(visit: Visit) -> None:
         ({}, None),
         ({"sql": "SELECT 1", "output_type": "number"}, "trust likely"),
         ({"checked": True}, "trust checked"),
-        ({"confidence": {"value": 0.8, "word": "confident", "reason": "nothing"}}, "trust likely"),
-        ({"checked": True, "confidence": {"value": 0.8, "word": "confident", "reason": "n"}}, "trust checked"),
+        ({"confidence": {"value": 0.8, "reason": "nothing"}}, "trust likely"),
+        ({"checked": True, "confidence": {"value": 0.8, "reason": "n"}}, "trust checked"),
         (
-            {"checked": True, "status": "unsure", "confidence": {"value": 0.2, "word": "w", "reason": "n"}},
+            {"checked": True, "status": "unsure", "confidence": {"value": 0.2, "reason": "n"}},
             "trust unsure",
         ),
         ({"verified": {"question": "q", "author": "Ann", "date": None, "note": None}}, "trust verified"),

@@ -108,4 +108,4 @@ def test_the_answer_is_announced_before_its_badge_and_its_rows(visit: Visit) -> 
     expect(site.page.get_by_role("heading", name="Answer")).to_be_focused()
     told = site.page.evaluate("window.told")
     assert told[-1].startswith(site.page.locator(".lead").inner_text())
-    assert not any("Checked" in words or "rows" in words for words in told)
+    assert not any("Checked by the model" in words or "rows" in words for words in told)

@@ -44,7 +44,7 @@ def test_accepted_answer_is_reviewed_and_then_verified(
     calls = site.model.calls
     page.get_by_role("button", name="New conversation").click()
     site.ask("how many customers are there")
-    expect(page.locator(".turn:last-child .trust")).to_contain_text("Verified · Ann <b> · ")
+    expect(page.locator(".turn:last-child .trust")).to_contain_text("Verified query · Ann <b> · ")
     assert site.model.calls == calls
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from datasphinx.agent.messages import TEXTS
 from datasphinx.agent.server.routes import page as page_routes
 from tests.agent.page.conftest import Site, switch
 from tests.generated_docs import ROOT
@@ -35,6 +36,15 @@ def test_every_text_of_the_page_is_translated(path: Path) -> None:
     }
 
     assert {problem: keys for problem, keys in problems.items() if keys} == {}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_badge_says_the_same_as_a_terminal_and_a_notebook(path: Path) -> None:
+    on_page: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
+    elsewhere = {code: text for code, text in TEXTS[path.stem].items() if code.startswith("trust_")}
+
+    assert len(elsewhere) == 7
+    assert {code: on_page[code] for code in elsewhere} == elsewhere
 
 
 def test_texts_that_the_html_names_exist() -> None:
