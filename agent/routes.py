@@ -1,4 +1,4 @@
-"""Routers of both graphs, and the limits of their loops: pure functions of the state.
+"""Routers of all graphs, and the limits of their loops: pure functions of the state.
 
 A router returns the name of the next node. A node asks for a limit before it starts another round.
 """
@@ -6,14 +6,18 @@ A router returns the name of the next node. A node asks for a limit before it st
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
+from datasphinx.agent.errors import InvalidOutputType
 from datasphinx.agent.generation.attempts import current, has_outcome
 from datasphinx.agent.settings import Settings
-from datasphinx.agent.state import AnalystState, State
+from datasphinx.agent.state import AnalystState, Observation, ReportState, State
 from datasphinx.agent.types import Attempt, Effort, Outcome
 
 Router = Callable[[Any], str]
 
 _MAX_REFUSALS = 3
+_MAX_REVIEWS = 2
+MAX_TEXTS = 2
+"""How often a model writes a text that is shown only if its checks pass."""
 _ERRORS: tuple[Outcome, ...] = ("unknown name", "failed", "wrong form", "unstored values", "objected")
 """Outcomes after which another statement is generated, besides a refusal by the guard."""
 
@@ -97,6 +101,21 @@ def may_ask_again(state: State | AnalystState, settings: Settings) -> bool:
 def calls_left(state: AnalystState, settings: Settings) -> int:
     """Return how many more tool calls the model may choose."""
     return max(0, settings.max_steps - state["step_count"])
+
+
+def may_correct_form(observations: Sequence[Observation]) -> bool:
+    """Return whether a result that does not fit the output type may be returned to the model: once."""
+    return not any(each["content"].get("error", {}).get("code") == InvalidOutputType.code for each in observations)
+
+
+def may_return_draft(state: AnalystState) -> bool:
+    """Return whether a conclusion whose text has problems may be returned to the model: once."""
+    return not state["rejected"]
+
+
+def may_review_again(state: ReportState) -> bool:
+    """Return whether the answers of a report may be reviewed, which may add questions."""
+    return state["review_count"] < _MAX_REVIEWS
 
 
 def unless_failed(router: Router | str, answer_node: str) -> Router:
@@ -212,3 +231,18 @@ def after_plan(state: AnalystState) -> Literal["narrate", "run_tool", "plan"]:
     if state.get("clarification") or state.get("conclusion") or state.get("reply"):
         return "narrate"
     return "run_tool" if state.get("call") else "plan"
+
+
+def after_report_plan(state: ReportState) -> Literal["answer_parts", "write"]:
+    """Put the plan to the user if it is to be approved."""
+    return "write" if state.get("clarification") else "answer_parts"
+
+
+def after_answer_parts(state: ReportState) -> Literal["review", "write"]:
+    """Put the questions of the parts to the user; write the report after the last review."""
+    return "write" if state.get("clarification") or not may_review_again(state) else "review"
+
+
+def after_review(state: ReportState) -> Literal["answer_parts", "write"]:
+    """Answer the questions that the review has added."""
+    return "answer_parts" if any(each["id"] not in state["parts"] for each in state["plan"]) else "write"

@@ -1,7 +1,6 @@
 """Planning with a model: the prompt of a step, and the calls besides tools that finish the analysis or ask the user."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 from itertools import islice
@@ -27,10 +26,10 @@ from datasphinx.agent.llm.formats import function_schema
 from datasphinx.agent.llm.schemas import FINISH, ProposedOutputType, QuestionLanguage
 from datasphinx.agent.messages import language_in
 from datasphinx.agent.record.step import note
-from datasphinx.agent.routes import calls_left, may_ask_again
+from datasphinx.agent.routes import calls_left, may_ask_again, may_correct_form
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.settings import Settings
-from datasphinx.agent.state import AnalystState, Conclusion, Observation, ToolCall
+from datasphinx.agent.state import AnalystState, Conclusion, ToolCall
 from datasphinx.agent.tools.arguments import read_arguments
 from datasphinx.agent.tools.tool import Arguments, Workbench, check_known
 from datasphinx.agent.types import ClarifyingQuestion, Option, Result
@@ -169,7 +168,7 @@ def _finish(arguments: Finish, state: AnalystState, bench: Workbench, verifier: 
     requested = state.get("output_type")
     if (
         arguments.output_type == "number"
-        and not form_was_corrected(state["observations"])
+        and may_correct_form(state["observations"])
         and _hint_of_columns(ids[0], result)
     ):
         requested = requested or "number"
@@ -183,11 +182,6 @@ def _finish(arguments: Finish, state: AnalystState, bench: Workbench, verifier: 
     ids += [name for name in state["results"] if name not in ids and f"{name}." in arguments.answer]
     conclusion = Conclusion(answer=answer, result_ids=ids, output_type=arguments.output_type, formats=arguments.formats)
     return ControlOutcome({"conclusion": conclusion}, problems)
-
-
-def form_was_corrected(observations: Sequence[Observation]) -> bool:
-    """Return whether a result was returned to the model because it did not fit the output type."""
-    return any(each["content"].get("error", {}).get("code") == InvalidOutputType.code for each in observations)
 
 
 def _checked(

@@ -15,6 +15,7 @@ from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.llm.schemas import CheckedText, NarratedAnswer
 from datasphinx.agent.messages import CONVENTIONS
 from datasphinx.agent.record.step import note
+from datasphinx.agent.routes import MAX_TEXTS
 
 PROMPT_ROWS = 50
 _ROW_CHARS = 500
@@ -46,7 +47,7 @@ def narrate(
         rows=rows_text(facts),
     )
     try:
-        for _ in range(2):
+        for _ in range(MAX_TEXTS):
             text = model.ask(NarratedAnswer, messages).answer.strip()
             filled = fill(text, facts, said)
             problems = filled.problems or (unverified(filled, facts, model, said.question) if verifies else ())

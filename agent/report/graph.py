@@ -1,6 +1,6 @@
 """The report graph: answers a request by several questions. `graph` is for callers in the same process."""
 
-from typing import Any, Literal
+from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, StateGraph
@@ -10,7 +10,7 @@ from datasphinx.agent.conversation.compiled_graph import CompiledGraph, compile_
 from datasphinx.agent.node_runner import Flow, Steps, add_nodes
 from datasphinx.agent.report.parts import answer_parts
 from datasphinx.agent.report.plan import begin, plan
-from datasphinx.agent.report.write import MAX_REVIEWS, failed_report, review, write
+from datasphinx.agent.report.write import failed_report, review, write
 from datasphinx.agent.services import Services
 from datasphinx.agent.state import Context, ReportInput, ReportOutput, ReportState
 from datasphinx.nodes.await_clarification import await_clarification
@@ -21,28 +21,15 @@ _FLOW = Flow("report", ReportState, "write", failed_report, data=("source", "fil
 _RECURSION_LIMIT = 50
 """Steps of the graph, more than its loops can take."""
 
-
-def after_plan(state: ReportState) -> Literal["answer_parts", "write"]:
-    """Put the plan to the user if it is to be approved."""
-    return "write" if state.get("clarification") else "answer_parts"
-
-
-def after_answer_parts(state: ReportState) -> Literal["review", "write"]:
-    """Put the questions of the parts to the user; write the report after the last review."""
-    is_over = state.get("clarification") or state["review_count"] >= MAX_REVIEWS
-    return "write" if is_over else "review"
-
-
-def after_review(state: ReportState) -> Literal["answer_parts", "write"]:
-    """Answer the questions that the review has added."""
-    return "answer_parts" if any(each["id"] not in state["parts"] for each in state["plan"]) else "write"
-
-
 STEPS: Steps = (
     (begin, "plan", {"plan": "request"}),
-    (plan, after_plan, {"answer_parts": "questions", "write": "plan to approve"}),
-    (answer_parts, after_answer_parts, {"review": "answers", "write": "clarifying question, or last answers"}),
-    (review, after_review, {"answer_parts": "further questions", "write": "complete"}),
+    (plan, routes.after_report_plan, {"answer_parts": "questions", "write": "plan to approve"}),
+    (
+        answer_parts,
+        routes.after_answer_parts,
+        {"review": "answers", "write": "clarifying question, or last answers"},
+    ),
+    (review, routes.after_review, {"answer_parts": "further questions", "write": "complete"}),
     (write, routes.after_answer, {"await_clarification": "clarifying question", END: "written"}),
     (
         await_clarification,

@@ -22,11 +22,11 @@ from datasphinx.agent.report.parts import FURTHER
 from datasphinx.agent.report.plan import planned_questions, source_of
 from datasphinx.agent.report.schemas import ReportReview, WrittenReport
 from datasphinx.agent.report.texts import Findings, findings_of, plain_text, report_text
+from datasphinx.agent.routes import MAX_TEXTS
 from datasphinx.agent.services import Services
 from datasphinx.agent.state import ReportState
 from datasphinx.agent.types import Report, ReportPart, ReportSection, ReportText
 
-MAX_REVIEWS = 2
 _MAX_ADDED = 3
 
 
@@ -37,7 +37,7 @@ def review(state: ReportState, services: Services) -> dict[str, Any]:
     """
     update = {"review_count": state["review_count"] + 1}
     model, answered = services.roles.text_writer, any(part["result"] for part in state["parts"].values())
-    if model is None or not answered or update["review_count"] > MAX_REVIEWS:
+    if model is None or not answered:
         return update
     try:
         source = source_of(state, services)
@@ -162,7 +162,7 @@ def _written(state: ReportState, services: Services) -> Report | None:
         source = source_of(state, services)
         findings = findings_of(state, source)
         messages = _messages("write_report", state, findings, source.instructions)
-        for _ in range(2):
+        for _ in range(MAX_TEXTS):
             draft = _draft(model, messages, findings, verifies)
             if not draft.problems:
                 break

@@ -8,7 +8,6 @@ from datasphinx.agent.analysis.planning import (
     apply_control,
     control_schemas,
     description_step,
-    form_was_corrected,
     step_messages,
 )
 from datasphinx.agent.analysis.start import start_analysis
@@ -17,7 +16,7 @@ from datasphinx.agent.core.failure import failure_of
 from datasphinx.agent.errors import BudgetExceeded, DatasphinxError, InvalidOutputType, Retryable, ToolCallInvalid
 from datasphinx.agent.llm.schemas import AnalystStep
 from datasphinx.agent.messages import Message
-from datasphinx.agent.routes import calls_left
+from datasphinx.agent.routes import calls_left, may_correct_form, may_return_draft
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import Settings
 from datasphinx.agent.state import AnalystState, ToolCall
@@ -100,9 +99,9 @@ def _control_update(call: ToolCall, state: AnalystState, services: Services) -> 
             return _out_of_steps(state, settings)
         return {**rejected_update(call, error, state), "step_count": state["step_count"] + 1}
     except InvalidOutputType as error:
-        if form_was_corrected(state["observations"]):
+        if not may_correct_form(state["observations"]):
             return {"failure": failure_of(error)}
         return rejected_update(call, error, state)
-    if problems and not state["rejected"]:
+    if problems and may_return_draft(state):
         return {**rejected_update(call, ToolCallInvalid(call["tool"], problems), state), "rejected": update}
     return update

@@ -19,8 +19,8 @@ generation linking
 clarify
 embedded tools
 connect
-services
-answers conversation proposals routes
+services routes
+answers conversation proposals
 responses analysis readiness
 node_runner
 nodes
