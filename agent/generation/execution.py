@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from datasphinx.agent.errors import NamesUnknown, StatementError, StatementRefused
+from datasphinx.agent.messages import Message
 from datasphinx.agent.record.step import note
 from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.sources.source import Source
@@ -30,7 +31,8 @@ class Execution:
     def names_unknown(self) -> bool:
         """Whether the error is an unknown name."""
         if isinstance(self.error, StatementRefused):
-            return all(finding.startswith("catalog_tables") for finding in self.error.findings)
+            # Of the findings of the guard, only unknown tables are messages.
+            return all(isinstance(finding, Message) for finding in self.error.findings)
         return isinstance(self.error, NamesUnknown) or getattr(self.error, "kind", "") == "unknown name"
 
 

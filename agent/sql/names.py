@@ -1,6 +1,6 @@
 """Resolution of the table and column names in a statement against the catalog."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import NamedTuple
@@ -272,18 +272,32 @@ def unresolved_columns(query: ResolvedQuery) -> Iterator[tuple[Scope, exp.Column
                 yield scope, column
 
 
-def nearest_names(name: str, catalog: Catalog) -> list[str]:
+def nearest_names(name: str, catalog: Catalog, first: Iterable[str] = ()) -> list[str]:
     """Return up to three columns (`table.column`) and tables with the names closest to `name`, best first.
 
-    Tables that row rules deny are left out.
+    Of equally close ones, those of the tables `first` come first. Tables that row rules deny are left out.
     """
     full_names: dict[str, list[str]] = {}
-    for key, columns in catalog.selection().items():
+    columns = catalog.selection()
+    for key in dict.fromkeys((*first, *columns)):
         if key in catalog.denied:
             continue
         full_names.setdefault(catalog.full_names[key].name.lower(), []).append(key)
-        for column in columns:
+        for column in columns[key]:
             full_names.setdefault(column.lower(), []).append(f"{key}.{column}")
+    return _nearest(name, full_names)
+
+
+def nearest_tables(name: str, catalog: Catalog) -> list[str]:
+    """Return up to three tables with the names closest to `name`, best first, without those that row rules deny."""
+    full_names: dict[str, list[str]] = {}
+    for key, full_name in catalog.full_names.items():
+        if key not in catalog.denied:
+            full_names.setdefault(full_name.name.lower(), []).append(key)
+    return _nearest(name, full_names)
+
+
+def _nearest(name: str, full_names: Mapping[str, list[str]]) -> list[str]:
     close = process.extract(name.lower(), full_names.keys(), scorer=fuzz.ratio, score_cutoff=50, limit=3)
     return [full for match, _, _ in close for full in full_names[match]][:3]
 
@@ -340,7 +354,9 @@ def _explain(column: exp.Column, scope: Scope, catalog: Catalog) -> Message:
     sources = [name for name, source in scope.sources.items() if column.name.lower() in columns_of(source, catalog)]
     if not column.table and len(sources) > 1:
         return Message("column_ambiguous", column=column.name, tables=", ".join(sources))
-    nearest = nearest_names(column.name, catalog)
+    read = [scope.sources[column.table]] if column.table in scope.sources else scope.sources.values()
+    tables = [table_of(source, catalog) for source in read if isinstance(source, exp.Table)]
+    nearest = nearest_names(column.name, catalog, [table.key for table in tables if table])
     name = column.sql(dialect=catalog.dialect)
     if nearest:
         return Message("column_unknown_nearest", column=name, nearest=", ".join(nearest))

@@ -328,7 +328,7 @@ class _Keys:
         if close:
             reason = Message("rule_table_case", name=name, candidates=", ".join(sorted(close)))
             raise ConfigurationError(_SETTING, reason)
-        raise ConfigurationError(_SETTING, Message("rule_table_unknown", name=name))
+        raise ConfigurationError(_SETTING, Message("table_not_in_catalog", name=name))
 
 
 def restrict(sql: str, rules: RowRules, parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

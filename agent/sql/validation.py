@@ -19,10 +19,17 @@ from datasphinx.agent.messages import Message
 from datasphinx.agent.schema.catalog import Catalog, Column
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.schema.personal import personal_content
-from datasphinx.agent.sql.guard import sanitize
+from datasphinx.agent.sql.guard import Finding, sanitize
 from datasphinx.agent.sql.joined_rows import JoinedRows, conditions_of
 from datasphinx.agent.sql.meaning import meaning
-from datasphinx.agent.sql.names import ColumnReference, ResolvedQuery, connected_groups, resolve, resolved_query
+from datasphinx.agent.sql.names import (
+    ColumnReference,
+    ResolvedQuery,
+    connected_groups,
+    nearest_tables,
+    resolve,
+    resolved_query,
+)
 from datasphinx.agent.sql.parameters import Value
 from datasphinx.agent.sql.rankings import ending_with_nulls, null_terms
 from datasphinx.agent.sql.remark import Check, Effect, Remark
@@ -61,9 +68,18 @@ def validated_sql(sql: str, catalog: Catalog, values: Mapping[str, Value] = Mapp
     """
     text, findings = sanitize(sql, catalog.dialect, catalog.readable, values)
     if findings:
-        raise StatementRefused(tuple(map(str, findings)))
+        raise StatementRefused(tuple(_told(finding, catalog) for finding in findings))
     _valid_statements.value(text, catalog, lambda: _check_names_and_types(text, catalog))
     return text
+
+
+def _told(finding: Finding, catalog: Catalog) -> str:
+    """Return `finding` as text, for an unknown table with the nearest names."""
+    if not isinstance(finding.explanation, Message):
+        return str(finding)
+    name = finding.explanation.facts["name"]
+    nearest = ", ".join(nearest_tables(name.rpartition(".")[2], catalog))
+    return Message("table_not_in_catalog_nearest", name=name, nearest=nearest) if nearest else finding.explanation
 
 
 def find_problem(sql: str, catalog: Catalog) -> StatementError | None:

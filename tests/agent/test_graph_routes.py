@@ -387,7 +387,7 @@ def test_the_attempts_say_what_became_of_each_statement(scripted: Scripted) -> N
 
     assert [(each["outcome"], each["problem"].rpartition(": ")[2]) for each in wrong] == [
         ("refused", "DELETE"),
-        ("unknown name", "the table ordrs is not in the catalog."),
+        ("unknown name", "orders, order_items, returns)."),
         ("objected", "it counts customers"),
     ]
     assert (last["sql"], last["origin"], last["outcome"]) == (COUNT["sql"], "model", None)

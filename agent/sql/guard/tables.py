@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from sqlglot import exp
 
 from datasphinx.agent.engines.base import Engine
+from datasphinx.agent.messages import Message
 from datasphinx.agent.schema.catalog import dotted_name
 from datasphinx.agent.sql.guard.finding import Finding, Statement, position_of, sql_excerpt
 
@@ -51,8 +52,8 @@ def catalog_tables(statement: Statement) -> Iterator[Finding]:
                 text = f"{name} may be a WITH or a table; give the WITH another name, and define it where it is used"
                 yield Finding("catalog_tables", text, None, name, position_of(node))
             elif not is_cte and not _is_readable(node, statement):
-                text = f"the table {name} is not in the catalog"
-                yield Finding("catalog_tables", text, None, name, position_of(node))
+                absent = Message("table_not_in_catalog", name=name)
+                yield Finding("catalog_tables", absent, None, name, position_of(node))
 
 
 def listed_sources(statement: Statement) -> Iterator[Finding]:

@@ -1,10 +1,13 @@
 """Names are resolved against the catalog; an error for an unknown name suggests the nearest names."""
 
+from dataclasses import replace
+
 import pytest
 
-from datasphinx.agent.errors import NamesUnknown
+from datasphinx.agent.errors import NamesUnknown, StatementRefused
 from datasphinx.agent.schema.catalog import Catalog, Column, Table
 from datasphinx.agent.sql.names import resolve
+from datasphinx.agent.sql.validation import validated_sql
 from tests.cases import all_cases
 from tests.fixtures import Pair, read_pairs
 
@@ -33,6 +36,35 @@ def test_pairs(pair: Pair) -> None:
     message = f"there is no column {name}" if kind == "unknown" else f"the column {name} is ambiguous"
     assert message in caught.value.unknown
     assert nearest == "-" or nearest in caught.value.unknown
+
+
+@pytest.mark.parametrize(
+    ("language", "told"),
+    [
+        ("en", "the table customer is not in the catalog (nearest: customers)"),
+        ("de", "die Tabelle customer ist nicht im Katalog (am ähnlichsten: customers)"),
+        ("ru", "таблицы customer нет в каталоге (похожие: customers)"),
+        ("zh", "目录中没有表 customer（相近的有：customers）"),
+    ],
+)
+def test_an_unknown_table_is_told_with_the_nearest_one(language: str, told: str) -> None:
+    with pytest.raises(StatementRefused) as caught:
+        validated_sql("SELECT name FROM Customer", CATALOG)
+    assert told in caught.value.message(language)
+    with pytest.raises(StatementRefused, match=r"the table invoices_2020 is not in the catalog\.$"):
+        validated_sql("SELECT name FROM invoices_2020", CATALOG)
+
+
+def test_tables_that_are_denied_are_not_named() -> None:
+    with pytest.raises(StatementRefused) as caught:
+        validated_sql("SELECT name FROM customer", replace(CATALOG, denied=frozenset({"customers"})))
+    assert "customers" not in str(caught.value)
+
+
+def test_columns_of_the_tables_that_are_read_are_suggested_first() -> None:
+    tables = (table("categories", "name"), *TABLES)
+    with pytest.raises(NamesUnknown, match=r"nearest: customers\.name, categories\.name"):
+        resolve("SELECT nam FROM customers", Catalog("sqlite", {each.key: each for each in tables}))
 
 
 def test_postgres_folds_unquoted_names_and_keeps_quoted_ones() -> None:
