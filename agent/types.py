@@ -211,6 +211,8 @@ class Confidence(TypedDict):
 
     value: float
     """The estimated probability that the answer is right, from 0 to 1."""
+    word: str
+    """How far the answer can be trusted, in the language of the question."""
     reason: str
     """The main reasons against the answer, or for it if there are none."""
 

@@ -36,8 +36,7 @@ def tell_confidence(
     is_unsure = confidence["value"] < threshold if confidence else has_doubts
     answer.confidence, answer.status = confidence, "unsure" if is_unsure else "ok"
     if confidence and confidence["value"] < max(threshold, _HIGH):
-        word = render("trust_unsure" if is_unsure else "trust_likely", answer.language)
-        note(f"{word}: {confidence['reason']}")
+        note(f"{confidence['word']}: {confidence['reason']}")
         answer.add(render("draft", answer.language, why=confidence["reason"]) if is_unsure else "")
 
 
@@ -90,7 +89,8 @@ def confidence_of(
         is_unlikely = is_low or evidence.get("logprob", 0.0) < _LOW_LOGPROB
         against = [render("model_uncertain" if is_unlikely else "nothing_against", language)]
     reason = CONVENTIONS[language].semicolon.join(against[:_MAX_REASONS])
-    return Confidence(value=value, reason=reason)
+    word = render("trust_unsure" if is_low else "trust_likely", language)
+    return Confidence(value=value, word=word, reason=reason)
 
 
 def _shown(

@@ -91,6 +91,7 @@ def test_an_unlikely_statement_alone_is_a_draft_in_the_language_of_the_question(
     assert (output["status"], output["value"], output["clarification"]) == ("unsure", 3, None)
     assert output["confidence"]["value"] < 0.2
     assert exit_code(output) == 4
+    assert output["confidence"]["word"] == word.rstrip(":： ")
     assert f"{word}{output['confidence']['reason']}" in output["answer"]
 
 

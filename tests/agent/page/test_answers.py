@@ -151,10 +151,10 @@ def test_one_toolbar_has_what_can_be_done_with_an_answer(visit: Visit) -> None:
         ({}, None),
         ({"sql": "SELECT 1", "output_type": "number"}, "trust likely"),
         ({"checked": True}, "trust checked"),
-        ({"confidence": {"value": 0.8, "reason": "nothing"}}, "trust likely"),
-        ({"checked": True, "confidence": {"value": 0.8, "reason": "n"}}, "trust checked"),
+        ({"confidence": {"value": 0.8, "word": "w", "reason": "nothing"}}, "trust likely"),
+        ({"checked": True, "confidence": {"value": 0.8, "word": "w", "reason": "n"}}, "trust checked"),
         (
-            {"checked": True, "status": "unsure", "confidence": {"value": 0.2, "reason": "n"}},
+            {"checked": True, "status": "unsure", "confidence": {"value": 0.2, "word": "w", "reason": "n"}},
             "trust unsure",
         ),
         ({"verified": {"question": "q", "author": "Ann", "date": None, "note": None}}, "trust verified"),
