@@ -6,10 +6,11 @@ They are told without a model, from the parse tree, the catalog and stored value
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from decimal import Decimal
 from functools import cached_property
 from itertools import combinations
+from typing import NamedTuple
 
 from sqlglot import exp
 
@@ -24,10 +25,10 @@ from datasphinx.agent.schema.words import han_runs, normal_form, spelt_words, st
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.names import ColumnReference, ResolvedQuery, resolved_query
 from datasphinx.agent.sql.output_columns import OutputColumn, output_columns
+from datasphinx.agent.sql.summary import days_in, period_unit
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _PART_END = re.compile(r"[^\w\s'’-]+")
-_DAY = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?!\d)")
 _YEARS = range(1900, 2101)
 _SPELT_OUT = 12
 """Numbers up to this one are often written as words, so that no digits of the question mention them."""
@@ -160,23 +161,44 @@ class _Parts:
         return found
 
     @cached_property
-    def days(self) -> list[date]:
-        """The dates among the literals."""
-        return [day for text in self.texts if (day := _day(text))]
+    def days(self) -> dict[int, list[date]]:
+        """The days that each literal stands for, which is compared as a date, or is the end of a range of periods.
+
+        They are known by the identity of the literal. The end of a range with two ends is a day in it. Another one, or
+        that of a range without both of its ends, may also be a day beside it: "until 2023" is before 2024.
+        """
+        ends = [(literal, end) for literal, node in self.compared if (end := _end_of(literal, node))]
+        others = {(end.side, not end.is_upper): end for _, end in ends}
+        return {
+            id(literal): end.days(
+                has_other_end=(other := others.get((end.side, end.is_upper))) is not None
+                and not (end.is_excluded and other.is_excluded)
+            )
+            for literal, end in ends
+        }
 
     @cached_property
     def numbers(self) -> set[Decimal]:
         """The numbers in literals and names, those next to a bound, the distances of dates, and the years between."""
-        found = {number for text in self.texts for _, readings in _numbers(text) for number in readings}
+        nodes = self.query.tree.find_all(exp.Literal, exp.Identifier)
+        texts = [node.name for node in nodes if not self._is_left_out(node)]
+        found = {one for text in texts for _, readings in _numbers(text) for one in readings}
         for literal, node in self.compared:
-            if isinstance(node, _BOUNDS):
+            days = self.days.get(id(literal), [])
+            precision = literal.name.count("-") + 1
+            found |= {Decimal(part) for day in days for part in (day.year, day.month, day.day)[:precision]}
+            if isinstance(node, _BOUNDS) and not days:
                 found |= {one for _, readings in _numbers(literal.name) for one in _beside(readings)}
-            for day in _days(literal, node):
-                found |= {Decimal(part) for part in (day.year, day.month, day.day)}
-        for first, last in combinations([*self.days, self.today], 2):
+        dates = [period[0] for text in self.texts if (period := _date(text))]
+        for first, last in combinations([*dates, *(day for own in self.days.values() for day in own), self.today], 2):
             found |= _distances(first, last)
-        years = [day.year for day in self.days]
+        years = [own[0].year for own in self.days.values()]
         return found | set(map(Decimal, range(min(years, default=0), max(years, default=0))))
+
+    def _is_left_out(self, node: exp.Expr) -> bool:
+        """Return whether `node` is the end of a range that does not belong to it."""
+        days = self.days.get(id(node))
+        return days is not None and set(days).isdisjoint(days_in(node.name) or ())
 
     @cached_property
     def forms(self) -> list[str]:
@@ -251,20 +273,49 @@ def _beside(numbers: Iterable[Decimal]) -> set[Decimal]:
     return {number + step for number in numbers for step in (-1, 0, 1) if not step or number == int(number)}
 
 
-def _day(text: str) -> date | None:
-    match = _DAY.match(text)
-    try:
-        return date(*map(int, match.groups())) if match else None
-    except ValueError:
+def _date(text: str) -> tuple[date, date] | None:
+    """Return the first and last day of a date, which are the same; None for a month, a year and other texts."""
+    period = days_in(text)
+    return period if period and period[0] == period[1] else None
+
+
+class _End(NamedTuple):
+    """An end of a range of dates, months or years, or a date alone: its period, and what is compared with it."""
+
+    first: date
+    last: date
+    side: str = ""
+    is_upper: bool = False
+    is_excluded: bool = False
+
+    def days(self, *, has_other_end: bool) -> list[date]:
+        """Return the day at this end of the range; of the only one, also those of its period and beside it."""
+        if not self.side:
+            return [self.first]
+        before, after = _shifted(self.first, -1), _shifted(self.last, 1)
+        if self.is_upper:
+            inside = before if self.is_excluded else self.last
+        else:
+            inside = after if self.is_excluded else self.first
+        return [inside] if has_other_end else [inside, before, self.first, self.last, after]
+
+
+def _end_of(literal: exp.Literal, comparison: exp.Expr) -> _End | None:
+    """Return what `literal` ends in `comparison`; None if it is neither a date nor the end of a range of periods."""
+    is_left = any(one is literal for one in comparison.this.find_all(exp.Literal))
+    other = comparison.expression if is_left and isinstance(comparison, _BOUNDS) else comparison.this
+    is_range = isinstance(comparison, _BOUNDS) and (literal.is_string or period_unit(other) is not None)
+    period = days_in(literal.name) if is_range else _date(literal.name)
+    if period is None:
         return None
+    if not is_range:
+        return _End(*period)
+    is_upper = isinstance(comparison, exp.LT | exp.LTE) != is_left
+    return _End(*period, other.sql(), is_upper, isinstance(comparison, exp.LT | exp.GT))
 
 
-def _days(literal: exp.Literal, comparison: exp.Expr) -> list[date]:
-    """Return the day of `literal`, and those beside it if it is a bound that may belong to the range or not."""
-    day, one = _day(literal.name), timedelta(1)
-    if day is None:
-        return []
-    return [day, day - one, day + one] if isinstance(comparison, _BOUNDS) else [day]
+def _shifted(day: date, days: int) -> date:
+    return date.fromordinal(min(max(day.toordinal() + days, 1), date.max.toordinal()))
 
 
 def _distances(first: date, last: date) -> set[Decimal]:
@@ -286,11 +337,11 @@ def _unsaid_numbers(said: Mentions, parts: _Parts) -> Iterator[str]:
     texts = [said.question, *said.others, *(link.value for link in said.values), *parts.comments]
     mentioned = {number for text in texts for _, readings in _numbers(text) for number in readings}
     for literal, node in parts.compared:
-        days = _days(literal, node)
-        if days:
+        if days := parts.days.get(id(literal)):
             is_near = any(abs(day.year - parts.today.year) <= 1 for day in days)
             # The same day of a year that was said begins or ends the period to compare with.
-            same = {day.year for day in parts.days if (day.month, day.day) == (days[0].month, days[0].day)}
+            ends = [day for own in parts.days.values() for day in own]
+            same = {day.year for day in ends if (day.month, day.day) == (days[0].month, days[0].day)}
             years = {day.year for day in days} | (same & {days[0].year + 1})
             figures = {Decimal(year) for year in years} | _distances(days[0], parts.today)
             is_said = not mentioned.isdisjoint(figures)
@@ -331,7 +382,7 @@ def _unsaid_texts(said: Mentions, parts: _Parts) -> Iterator[str]:
     for literal, _ in parts.compared:
         text = literal.name
         own = _stems(text)
-        if not literal.is_string or _day(text) or len(text) < _MIN_TEXT or not own or text in linked:
+        if not literal.is_string or _date(text) or len(text) < _MIN_TEXT or not own or text in linked:
             continue
         is_said = not stems.isdisjoint(own) or normal_form(text) in whole
         kinds = parts.others(text)

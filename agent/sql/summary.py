@@ -1,6 +1,7 @@
 """The conditions of a query in words, its groups and its order."""
 
 import re
+from calendar import monthrange
 from collections import defaultdict
 from collections.abc import Mapping
 from datetime import date, timedelta
@@ -34,7 +35,8 @@ _WRAPPERS = (
 _TRANSPARENT = (exp.Alias, exp.Paren, exp.Round, exp.Coalesce, exp.Cast, exp.TryCast)
 _GENERIC_NAMES = {"name", "title", "label", "code", "id"}
 _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?:[T ]00:00(?::00(?:\.0+)?)?)?")
-_PERIOD_PREFIX = re.compile(r"(\d{4})(?:-(\d{2}))?-?")
+_PERIOD_PREFIX = re.compile(r"\d{4}(?:-\d{2})?-?")
+_PERIOD = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2})(?!\d).*)?)?", re.DOTALL)
 _MAX_DEPTH = 20
 
 
@@ -201,9 +203,8 @@ class QueryReader:
         if not inner or {"%", "_", "\\"} & set(inner):
             return None
         text = "".join(part[-1] for part in inner)
-        period = _PERIOD_PREFIX.fullmatch(text) if ends and not begins else None
-        if period:
-            return self._on_column(node.this, select, "during", _bounds(period[1], period[2]))
+        if ends and not begins and _PERIOD_PREFIX.fullmatch(text) and (days := days_in(text.rstrip("-"))):
+            return self._on_column(node.this, select, "during", [day.isoformat() for day in days])
         operator = {(True, True): "contains", (False, True): "starts", (True, False): "ends"}.get((begins, ends), "=")
         return self._on_column(node.this, select, operator, [text])
 
@@ -362,19 +363,28 @@ def _in_days(unit: str, operator: str, values: list[Any]) -> list[Any]:
     """Return the first and last day of the years or months from the first of `values` to the last; else none."""
     if operator not in {"=", "between"} or (operator == "=" and len(values) > 1):
         return []
-    parts = [re.match(r"(\d{4})(?:-(\d{2}))?", str(value)) for value in values]
-    bounds = [_bounds(part[1], part[2] if unit == "month" else None) for part in parts if part]
-    return [bounds[0][0], bounds[-1][1]] if bounds and len(bounds) == len(values) and all(bounds) else []
+    days = [days_in(str(value)[:4] if unit == "year" else str(value)[:7]) for value in values]
+    return [days[0][0].isoformat(), days[-1][1].isoformat()] if days[0] and days[-1] else []
 
 
-def _bounds(year: str, month: str | None) -> list[Any]:
-    """Return the first and last day of a year or month; empty if it does not exist."""
+def days_in(text: str) -> tuple[date, date] | None:
+    """Return the first and last day of a year, month or day in ISO format; None for any other text.
+
+    >>> days_in("2025-12")
+    (datetime.date(2025, 12, 1), datetime.date(2025, 12, 31))
+    """
+    match = _PERIOD.fullmatch(text)
+    if match is None:
+        return None
+    year, month, day = match.groups()
     try:
-        first = date(int(year), int(month or 1), 1)
-        following = date(first.year + 1, 1, 1) if not month else (first + timedelta(days=31)).replace(day=1)
+        first = date(int(year), int(month or 1), int(day or 1))
     except ValueError:
-        return []
-    return [first.isoformat(), (following - timedelta(days=1)).isoformat()]
+        return None
+    if day:
+        return first, first
+    last_month = first.replace(month=int(month or 12))
+    return first, last_month.replace(day=monthrange(last_month.year, last_month.month)[1])
 
 
 def _merged(conditions: list[QueryCondition]) -> list[QueryCondition]:

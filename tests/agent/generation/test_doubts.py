@@ -55,6 +55,46 @@ def test_another_year_is_a_doubt_on_every_dialect(dialect: str) -> None:
 
 
 @pytest.mark.parametrize("dialect", ENGINES)
+@pytest.mark.parametrize(
+    ("question", "where", "part"),
+    [
+        ("Total sales in 2024?", "sold_on >= '2023-01-01' AND sold_on < '2024-01-01'", "2024"),
+        ("Total sales in 2024?", "sold_on < '2024-01-01' AND '2023-01-01' <= sold_on", "2023"),
+        ("Total sales in 2024?", "sold_on >= '2025-01-01' AND sold_on < '2026-01-01'", "2024"),
+        ("Total sales in 2024?", "sold_on > '2024-12-31' AND sold_on <= '2025-12-31'", "2024"),
+        ("Total sales in 2024?", "YEAR(sold_on) >= 2025 AND YEAR(sold_on) < 2026", "2024"),
+        ("Total sales on 2024-03-15?", "sold_on >= '2024-03-14' AND sold_on < '2024-03-15'", "15"),
+    ],
+)
+def test_the_excluded_end_of_a_range_does_not_stand_for_the_period(
+    question: str, where: str, part: str, dialect: str
+) -> None:
+    assert f"“{part}”" in doubts(question, f"SELECT SUM(amount) FROM sales WHERE {where}", dialect)
+
+
+@pytest.mark.parametrize(
+    ("question", "where"),
+    [
+        ("How many sales before 2024?", "sold_on < '2024-01-01'"),
+        ("How many sales until 2023?", "sold_on < '2024-01-01'"),
+        ("How many sales after 2024-03-05?", "sold_on > '2024-03-05'"),
+        ("How many sales in 2024?", "sold_on > '2023-12-31' AND sold_on < '2025-01-01'"),
+        ("How many sales from 2022 to 2024?", "sold_on >= '2022-01-01' AND sold_on < '2025-01-01'"),
+        ("How many sales in 2022, 2023 and 2024?", "sold_on >= '2022-01-01' AND sold_on < '2025-01-01'"),
+        ("How many sales on 2024-03-15?", "sold_on >= '2024-03-15' AND sold_on < '2024-03-16'"),
+        (
+            "How many sales in 2024, and the year before?",
+            "sold_on >= '2024-01-01' AND sold_on < '2025-01-01' OR sold_on >= '2023-01-01' AND sold_on < '2024-01-01'",
+        ),
+        ("How many sales after 2020 and before 2024?", "sold_on > '2020-12-31' AND sold_on < '2024-01-01'"),
+        ("How many sales between 10 and 50?", "amount >= 10 AND amount < 50"),
+    ],
+)
+def test_a_range_stands_for_the_days_in_it(question: str, where: str) -> None:
+    assert doubts(question, f"SELECT COUNT(*) FROM sales WHERE {where}") == ""
+
+
+@pytest.mark.parametrize("dialect", ENGINES)
 def test_a_column_that_is_named_exactly_is_missed_on_every_dialect(dialect: str) -> None:
     by_id = "SELECT product_id FROM sales GROUP BY product_id ORDER BY SUM(amount) DESC"
     by_name = (
