@@ -29,6 +29,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from datasphinx.agent.engines import FILES_ENGINE
 from datasphinx.agent.errors import ConfigurationError
 from datasphinx.agent.messages import Message, message_of
 from datasphinx.agent.types import Clarify, Effort, EmbeddedModel, Limits
@@ -94,7 +95,7 @@ def _with_scheme(url: str) -> str:
     return url
 
 
-_IN_MEMORY = "duckdb://"
+_IN_MEMORY = f"{FILES_ENGINE}://"
 """URL of a source over files."""
 _PATTERN = re.compile(r"[*?\[]")
 

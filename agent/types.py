@@ -17,6 +17,12 @@ MASK = "***"
 MAX_EMBEDDED_CANDIDATES = 8
 
 
+class Interval(str):
+    """An interval as an ISO 8601 duration."""
+
+    __slots__ = ()
+
+
 class Result(TypedDict):
     """Rows of JSON values; `types` has the type of each column; `truncated` is True if there are more rows."""
 

@@ -13,6 +13,7 @@ from datasphinx.agent.core.result_cache import ResultCache
 from datasphinx.agent.datasets.limits import Loading
 from datasphinx.agent.datasets.registry import Registry
 from datasphinx.agent.datasets.workspace import workspace
+from datasphinx.agent.engines import FILES_ENGINE
 from datasphinx.agent.errors import NotFound
 from datasphinx.agent.settings import SourceSettings
 from datasphinx.agent.sources.source import Source, open_source
@@ -45,7 +46,7 @@ def open_datasets(
     ids = sorted(set(dataset_ids))
     paths = [registry.path_of(dataset_id) for dataset_id in ids]
     path = paths[0] if len(paths) == 1 else _join_datasets(registry, ids, paths)
-    url = URL.create("duckdb", database=str(path.absolute())).render_as_string(hide_password=False)
+    url = URL.create(FILES_ENGINE, database=str(path.absolute())).render_as_string(hide_password=False)
     cache_dir = registry.cache_of(ids) if is_cached else None
     source = open_source(SourceSettings(url=SecretStr(url)), limits, cache_dir=cache_dir)
     source.database.result_cache = result_cache or ResultCache()

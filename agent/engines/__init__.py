@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from datasphinx.agent.engines.base import Engine
 
 GROUP = "datasphinx.engines"
+FILES_ENGINE = "duckdb"
+"""The engine of datasets, and of sources over files."""
 OWN = {
     "sqlite": "datasphinx.agent.engines.sqlite:SQLite",
     "duckdb": "datasphinx.agent.engines.duckdb:DuckDB",

@@ -30,6 +30,37 @@ EngineStatus = Literal["tested", "emulated", "untested"]
 """How an engine is tested: with the engine itself, with a compatible one, or not at all beyond the guard."""
 
 
+ErrorKind = Literal["unknown name", "type", "syntax", "permission", "timeout", "connection", "resource", "other"]
+
+_SQLSTATE_KINDS: Mapping[int | str, ErrorKind] = {
+    **dict.fromkeys(("28", "42501"), "permission"),
+    **dict.fromkeys(("42703", "42P01", "42702", "3F000"), "unknown name"),
+    **dict.fromkeys(("42883", "42804", "42846", "22P02", "22007", "22008"), "type"),
+    **dict.fromkeys(("42601", "42803", "42P10"), "syntax"),
+    **dict.fromkeys(("57014", "25P03", "55P03"), "timeout"),
+    **dict.fromkeys(("08", "57P"), "connection"),
+    **dict.fromkeys(("53", "54"), "resource"),
+}
+_SQLSTATE_CAUSES: Mapping[int | str, str] = {
+    "22012": "division_by_zero",
+    "22003": "number_out_of_range",
+    **dict.fromkeys(("22P02", "22018"), "value_not_converted"),
+    **dict.fromkeys(("22007", "22008"), "date_invalid"),
+    "2201B": "regex_invalid",
+    **dict.fromkeys(("22025", "22019"), "like_invalid"),
+    "2203": "json_invalid",
+    "21000": "subquery_rows",
+    "22": "argument_invalid",
+}
+_CONNECTION_CAUSES: Mapping[int | str, str] = {
+    "08P01": "connection_option_refused",
+    **dict.fromkeys(("28P01", "28000"), "account_refused"),
+    "53300": "connections_exhausted",
+    "3D000": "database_unknown",
+    "57P03": "database_starting",
+    "PermissionError": "database_file_not_readable",
+}
+
 CONNECT_TIMEOUT_S = 10
 STOP_S = 2.0
 """Time for a cancelled statement to end before its connection is closed."""
@@ -126,6 +157,8 @@ class Engine:
     """Other beginnings of its URLs."""
     dialect: str = ""
     """The name of its dialect in sqlglot."""
+    otel_name: ClassVar[str] = ""
+    """Its name in the conventions of OpenTelemetry; empty if it is `name`."""
     other_dialects: ClassVar[tuple[str, ...]] = ()
     """Other names of its dialect, in tools and in statements to lint."""
     driver: ClassVar[str] = ""
@@ -292,6 +325,17 @@ class Engine:
     """Whether closing a cursor reads all rows that are left."""
     needs_parameters_for_options: ClassVar[bool] = False
     """Whether execution options are passed on with parameters only, and %% is then read as %."""
+
+    # Errors
+
+    error_kinds: ClassVar[Mapping[int | str, ErrorKind]] = MappingProxyType(_SQLSTATE_KINDS)
+    """The kinds of errors by a number, the name of an exception or result code, or the beginning of a SQLSTATE; by
+    default, the SQLSTATE values of the standard and of PostgreSQL."""
+    error_causes: ClassVar[Mapping[int | str, str]] = MappingProxyType(_SQLSTATE_CAUSES)
+    """Codes of messages why a value cannot be computed, by number or beginning of a SQLSTATE."""
+    connection_causes: ClassVar[Mapping[int | str, str]] = MappingProxyType(_CONNECTION_CAUSES)
+    """Codes of messages why no connection is opened, by a number, a SQLSTATE, or the name of an exception or result
+    code."""
 
     # System catalogs
 

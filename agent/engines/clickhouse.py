@@ -103,6 +103,7 @@ class ClickHouse(Engine):
     name = "clickhouse"
     other_schemes: ClassVar[tuple[str, ...]] = ("clickhousedb",)
     dialect = "clickhouse"
+    otel_name = "clickhouse"
     driver = "clickhousedb"
     packages: ClassVar[tuple[str, ...]] = ("clickhouse_connect",)
     status: ClassVar[EngineStatus] = "emulated"

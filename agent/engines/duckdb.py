@@ -116,6 +116,15 @@ class DuckDB(Engine):
     groups_strictly = True
     confusion_rank = 7
     spelling = _Spelling()
+    # A PermissionException is the read-only connection: no account lacks a privilege. Messages may quote data.
+    error_kinds = {
+        "PermissionException": "other",
+        "InterruptException": "timeout",
+        "OutOfMemoryException": "resource",
+        **dict.fromkeys(("ConversionException", "TypeMismatchException", "InvalidTypeException"), "type"),
+        **dict.fromkeys(("ParserException", "SyntaxException"), "syntax"),
+        **dict.fromkeys(("InvalidInputException", "OutOfRangeException", "ConstraintException"), "other"),
+    }
     routines = "SELECT function_name FROM duckdb_functions() WHERE NOT internal"
     zone = SystemQuery("SELECT STRFTIME(CURRENT_TIMESTAMP, '%Z') AS zone")
     text_bytes = "encode(CAST(x AS VARCHAR))"

@@ -141,6 +141,31 @@ class MySQL(Engine):
     confusion_rank = 1
     spelling = _Spelling()
     closes_slowly = True
+    # From the server error references of MySQL and MariaDB.
+    error_kinds = {
+        **dict.fromkeys((1044, 1045, 1142, 1143, 1227, 1370, 1410), "permission"),
+        **dict.fromkeys((1052, 1054, 1049, 1051, 1109, 1146, 1305), "unknown name"),
+        **dict.fromkeys((1292, 1366, 1367, 1411), "type"),
+        **dict.fromkeys((1064, 1055, 1140, 1149, 1248), "syntax"),
+        **dict.fromkeys((1205, 1317, 1969, 3024), "timeout"),
+        **dict.fromkeys((1040, 1053, 1927, 2002, 2003, 2006, 2013), "connection"),
+        **dict.fromkeys((1021, 1037, 1038, 1041, 1114, 1104, 3), "resource"),
+    }
+    error_causes = {
+        1365: "division_by_zero",
+        **dict.fromkeys((1264, 1690), "number_out_of_range"),
+        **dict.fromkeys((1292, 1366, 1411), "value_not_converted"),
+        **dict.fromkeys((1139, *range(3685, 3700)), "regex_invalid"),
+        **dict.fromkeys((*range(3140, 3160), *range(4035, 4043)), "json_invalid"),
+        1242: "subquery_rows",
+        **dict.fromkeys((1210, 1367, 1416, 3037, 3055, 4079), "argument_invalid"),
+    }
+    connection_causes = {
+        **dict.fromkeys((3159, 4151), "tls_required"),
+        **dict.fromkeys((1044, 1045, 1129, 1130, 1698), "account_refused"),
+        **dict.fromkeys((1040, 1203, 1226), "connections_exhausted"),
+        1049: "database_unknown",
+    }
     # In character sets such as gbk, a backslash may be the second byte of a character.
     driver_arguments = {"connect_timeout": CONNECT_TIMEOUT_S, "charset": "utf8mb4"}
     routines = "SELECT routine_name FROM information_schema.routines WHERE routine_schema = DATABASE()"

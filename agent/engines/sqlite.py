@@ -177,6 +177,23 @@ class SQLite(Engine):
     has_row_of_extreme = True
     confusion_rank = 3
     spelling = _Spelling()
+    # An error with a code is classified by the code alone, since its message may quote data. No account lacks a
+    # privilege: the connection to the file is read-only.
+    error_kinds = {
+        **dict.fromkeys(("SQLITE_AUTH", "SQLITE_PERM"), "other"),
+        "SQLITE_INTERRUPT": "timeout",
+        **dict.fromkeys(("SQLITE_NOMEM", "SQLITE_TOOBIG", "SQLITE_FULL"), "resource"),
+        "SQLITE_MISMATCH": "type",
+    }
+    connection_causes = {
+        **Engine.connection_causes,
+        **dict.fromkeys(("SQLITE_BUSY", "SQLITE_LOCKED"), "database_in_use"),
+        **dict.fromkeys(("SQLITE_NOTADB", "SQLITE_CORRUPT"), "not_a_database"),
+        **dict.fromkeys(
+            ("SQLITE_READONLY_CANTINIT", "SQLITE_READONLY_DIRECTORY", "SQLITE_READONLY"), "wal_not_readable"
+        ),
+        **dict.fromkeys(("SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_IOERR"), "database_file_not_readable"),
+    }
     schema_is_database = True
     statistics = SystemQuery("SELECT NULL, tbl, stat FROM sqlite_stat1", "sqlite_stat1", None, ("tbl", "stat"))
     text_bytes = "(x) COLLATE BINARY"

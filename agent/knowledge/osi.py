@@ -9,14 +9,15 @@ from typing import Any
 
 from sqlglot import exp
 
+from datasphinx.agent.engines import engines
 from datasphinx.agent.knowledge.imports import Imported, ImportedEntry, LeftOut, unique_names
 from datasphinx.agent.knowledge.knowledge import Kind
 from datasphinx.agent.knowledge.references import Unresolved
 from datasphinx.agent.knowledge.translation import read_expression, sql_of, with_tables
 from datasphinx.agent.schema.catalog import Catalog
 
-_DIALECTS = {"ANSI_SQL": "", "SNOWFLAKE": "snowflake", "DATABRICKS": "databricks", "BIGQUERY": "bigquery"}
-"""sqlglot's names of the SQL dialects, by precedence: the first one that an expression has is read."""
+_STANDARD = "ANSI_SQL"
+"""The dialect of an expression that names none; the names of others are those of sqlglot in capital letters."""
 _KEYS: Mapping[str, frozenset[str]] = {
     "semantic model": frozenset(
         ("name", "description", "ai_context", "datasets", "relationships", "metrics")
@@ -136,7 +137,7 @@ class _ModelReader:
         return named[0] if len(named) == 1 else None
 
     def _expression(self, content: Json) -> exp.Expr:
-        """Return the first SQL expression that can be read.
+        """Return the expression in standard SQL, otherwise the first one in the dialect of an engine.
 
         Raises:
             Unresolved: there is none.
@@ -144,10 +145,12 @@ class _ModelReader:
         given = content.get("expression")
         # The examples of the specification also leave out the level `dialects`.
         dialects = given.get("dialects") if isinstance(given, Mapping) else given
-        texts = {str(each.get("dialect", "ANSI_SQL")): str(each.get("expression")) for each in dialects or ()}
-        for name, dialect in _DIALECTS.items():
-            if name in texts:
-                return read_expression(texts[name], self.catalog, dialect)
+        texts = {str(each.get("dialect", _STANDARD)): str(each.get("expression")) for each in dialects or ()}
+        if _STANDARD in texts:
+            return read_expression(texts[_STANDARD], self.catalog, "")
+        for name, text in texts.items():
+            if any(engine.dialect == name.lower() for engine in engines().values()):
+                return read_expression(text, self.catalog, name.lower())
         raise Unresolved(f"it has no SQL expression, only {', '.join(texts) or 'none'}")
 
     def _read_field(self, content: Json, table: str, subject: str) -> None:

@@ -43,9 +43,6 @@ _HISTOGRAMS: dict[str, tuple[str, str, Sequence[float]]] = {
 }
 """Metrics with their unit, description and bucket boundaries, which the conventions prescribe."""
 
-_SYSTEMS = {"clickhousedb": "clickhouse", "chdb": "clickhouse"}
-"""Names of databases in the conventions, if they differ from the scheme of the URL."""
-
 _Attributes = Mapping[str, str | int | float | None]
 
 _set_up_lock = threading.Lock()
@@ -289,7 +286,7 @@ def record_statement(
     sql: str,
     started: float,
     *,
-    scheme: str,
+    system: str,
     namespace: str | None,
     host: str | None,
     port: int | None,
@@ -300,15 +297,15 @@ def record_statement(
 ) -> None:
     """Record a query that began at `started`, by `time.perf_counter`.
 
-    `scheme` is that of the database's URL, `tables` are tables that exist, and `rows` is the number of rows read, None
-    after an error.
+    `system` is the engine in the conventions, `tables` are tables that exist, and `rows` is the number of rows read,
+    None after an error.
     """
     run = _current.get()
     if run is None:
         return
     summary = " ".join(["SELECT", *tables])[:255]
     attributes: dict[str, str | int | float | None] = {
-        "db.system.name": _SYSTEMS.get(scheme, scheme),
+        "db.system.name": system,
         "db.namespace": namespace,
         "db.operation.name": "SELECT",
         "db.query.summary": summary,

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pydantic import SecretStr
 
 from datasphinx.agent.core.duckdb_text import literal
-from datasphinx.agent.engines import engine_of
+from datasphinx.agent.engines import FILES_ENGINE, engine_of
 from datasphinx.agent.errors import ConfigurationError, DriverMissing, SourceNotFound
 from datasphinx.agent.messages import Message
 from datasphinx.agent.settings import FilesSettings, SourceSettings, files_root, has_pattern
@@ -52,7 +52,7 @@ def list_view_files(settings: SourceSettings) -> ViewFiles:
     Raises:
         DatasphinxError: as for `database_of`.
     """
-    for package in ("fsspec", *engine_of("duckdb").packages):
+    for package in ("fsspec", *engine_of(FILES_ENGINE).packages):
         if find_spec(package) is None:
             raise DriverMissing(package, "lakes")
     views: dict[str, str] = {}

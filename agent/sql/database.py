@@ -187,7 +187,7 @@ class Database:
                 view, reason = error.args
                 raise SourceFilesUnreadable(view, without_paths(reason)) from error
 
-        engine = create_engine("duckdb://", creator=connect, poolclass=NullPool)
+        engine = create_engine(f"{self.kind.driver}://", creator=connect, poolclass=NullPool)
         # A file system that stays registered would keep the connection alive.
         event.listen(engine, "close", lambda connection, _: connection.unregister_filesystem(PROTOCOL))
         return engine
@@ -248,16 +248,16 @@ class Database:
     def unreachable(self, error: Exception) -> SourceUnreachable:
         """Return the error for a connection that fails, or is lost, with the driver's `error`."""
         path = self.file.path if self.kind.in_worker and not self._files else ""
-        return connection_failure(self.name, error, self.message_of(error), path)
+        return connection_failure(self.name, self.kind, error, self.message_of(error), path)
 
     def message_of(self, error: Exception) -> str:
         """Return the first line of the driver's message, without local directories and secrets of the connection."""
         return without_secrets(driver_message(error), self._secrets)
 
 
-def chdb_engine(path: str) -> SQLAlchemyEngine:
-    """Return an engine over the chDB folder `path`, which is open while a connection is."""
-    return create_engine(URL.create("chdb", database=path), poolclass=NullPool)
+def folder_engine(kind: Engine, path: str) -> SQLAlchemyEngine:
+    """Return an engine over the folder `path`, which is open while a connection is."""
+    return create_engine(URL.create(kind.driver, database=path), poolclass=NullPool)
 
 
 def _file_engine(url: URL, kind: Engine) -> SQLAlchemyEngine:
@@ -265,7 +265,7 @@ def _file_engine(url: URL, kind: Engine) -> SQLAlchemyEngine:
     if not (path.is_dir() if kind.is_folder else path.is_file()):
         raise SourceNotFound(str(url), Message("source_file_missing"))
     if kind.is_folder:
-        return chdb_engine(str(path))
+        return folder_engine(kind, str(path))
     return create_engine(f"{kind.driver}://", creator=lambda: kind.open_file(str(path)), poolclass=NullPool)
 
 
@@ -282,10 +282,6 @@ def _server_engine(url: URL, kind: Engine, connect_args: Mapping[str, Any]) -> S
             raise
         secrets = [value for value in (url.password, *connect_args.values()) if isinstance(value, str)]
         raise ConfigurationError("DATASPHINX_SOURCES", without_secrets(driver_message(error), secrets)) from error
-    if engine.dialect.driver == "psycopg":
-        from datasphinx.agent.sql.postgres_values import register
-
-        event.listen(engine, "connect", lambda connection, _: register(connection))
     kind.prepare_pool(engine)
     return engine
 

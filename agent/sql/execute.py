@@ -127,7 +127,7 @@ def execute(
         if access is None and not reads_secrets(checked_sql, catalog):
             _record(sql, checked_sql, database, catalog, parameters, started, error)
             raise
-        failure = without_database_text(error).with_traceback(None)
+        failure = without_database_text(error, database.kind).with_traceback(None)
     else:
         _record(sql, checked_sql, database, catalog, parameters, started, result, is_reused=is_reused)
         return result
@@ -277,7 +277,7 @@ def _trace(
     record_statement(
         sql,
         started,
-        scheme=database.url.get_backend_name(),
+        system=database.kind.otel_name or database.kind.name,
         namespace=(Path(name).name if database.kind.in_worker else name) or None,
         host=database.url.host,
         port=database.url.port,
@@ -344,7 +344,7 @@ def _failure(
         return StatementCancelled()
     if time.perf_counter() - started >= limits.timeout_s:
         return StatementTimeout(limits.timeout_s)
-    kind = kind_of(error)
+    kind = kind_of(error, database.kind)
     if kind == "connection" or (isinstance(error, DBAPIError) and error.connection_invalidated):
         return database.unreachable(error)
     if kind == "permission":

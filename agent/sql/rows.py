@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from datasphinx.agent.core.text import valid_text
-from datasphinx.agent.types import AnswerTable, Result
+from datasphinx.agent.types import AnswerTable, Interval, Result
 
 _SAFE_INTEGER = 2**53 - 1
 """Largest integer that every JSON reader represents exactly (RFC 8259, section 6)."""
@@ -19,12 +19,6 @@ _BATCH_ROWS = 256
 _BYTES_PER_SCALAR = 16
 
 Conversion = Callable[[Any], Any]
-
-
-class Interval(str):
-    """An interval as an ISO 8601 duration."""
-
-    __slots__ = ()
 
 
 _TYPES: tuple[tuple[type | tuple[type, ...], str], ...] = (

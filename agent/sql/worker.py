@@ -149,13 +149,14 @@ def sqlite_cursor(request: dict[str, Any], memory_mb: int) -> Iterator[Cursor]:
 def chdb_cursor(request: dict[str, Any], memory_mb: int) -> Iterator[Cursor]:
     """Yield a cursor of a chDB folder within the limits of `request`; others can open the folder afterwards."""
     from datasphinx.agent.engines.clickhouse import ChDB
-    from datasphinx.agent.sql.database import chdb_engine
+    from datasphinx.agent.sql.database import folder_engine
     from datasphinx.agent.types import Limits
 
     limit_memory(memory_mb + _BASE_ADDRESS_SPACE_MB + _CHDB_ADDRESS_SPACE_MB)
     limits = Limits(request["timeout_s"], request["row_limit"], memory_mb=memory_mb)
-    with chdb_engine(request["path"]).connect() as connection:
-        for statement in ChDB().setup_statements(connection, limits):
+    engine = ChDB()
+    with folder_engine(engine, request["path"]).connect() as connection:
+        for statement in engine.setup_statements(connection, limits):
             connection.exec_driver_sql(statement)
         driver: Any = connection.connection
         with closing(driver.cursor()) as cursor:

@@ -164,14 +164,15 @@ class Workers:
             return StatementTimeout(timeout_s)
         if message["error"] == "memory":
             return StatementFailed(Message("memory_needed", limit=self._memory_mb), "resource")
+        engine = engines()[file.engine]
         reason = without_paths(
             message["reason"].splitlines()[0], () if file.view_files else (os.path.dirname(file.path),)
         )
         if message["error"] == "unreachable" and file.view_files:
             return SourceFilesUnreadable(file.name, reason)
         if message["error"] == "unreachable":
-            return SourceUnreachable(file.name, connection_reason(reason, message["code"], file.path))
-        kind = kind_of_text(reason, message["code"])
+            return SourceUnreachable(file.name, connection_reason(reason, engine, message["code"], file.path))
+        kind = kind_of_text(reason, engine, message["code"])
         return PermissionDenied(file.name, reason) if kind == "permission" else StatementFailed(reason, kind)
 
 

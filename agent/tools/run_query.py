@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import Field, field_validator
 
 from datasphinx.agent.core.cancellation import Cancellation
+from datasphinx.agent.engines import FILES_ENGINE
 from datasphinx.agent.errors import QuerySpecInvalid, SpecProblem, ToolCallInvalid
 from datasphinx.agent.formatting.checks import with_formats
 from datasphinx.agent.queryspec.check_sources import all_sources, results_read, union_notes, unknown_sources
@@ -123,9 +124,9 @@ def _with_source(arguments: RunQuery, bench: Workbench) -> QuerySpec:
 
 
 def _summarize(spec: QuerySpec, datasets: Datasets, catalog: Catalog) -> QuerySummary:
-    """Return the summary of the query, from its SQL for DuckDB: that of others has more queries and functions."""
-    compiled = compile_spec(spec, datasets, "duckdb")
-    summary = summarize_query(compiled.sql_with_values, replace(catalog, dialect="duckdb"), names_tables=False)
+    """Return the summary of the query, from its SQL for datasets: that of others has more queries and functions."""
+    compiled = compile_spec(spec, datasets, FILES_ENGINE)
+    summary = summarize_query(compiled.sql_with_values, replace(catalog, dialect=FILES_ENGINE), names_tables=False)
     read = [spec, *(datasets.results[name] for name in results_read(spec, datasets))]
     has_where = any(aggregation.where for each in read for aggregation in each.aggregations)
     return {**summary, "more_conditions": summary["more_conditions"] or has_where}

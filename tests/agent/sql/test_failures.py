@@ -5,8 +5,12 @@ from typing import Any
 import pytest
 from sqlalchemy.exc import DBAPIError
 
+from datasphinx.agent.engines import engine_of
+from datasphinx.agent.engines.base import Engine
 from datasphinx.agent.sql.failures import kind_of, kind_of_text
 from tests.cases import all_cases
+
+POSTGRES = engine_of("postgres")
 
 
 class Coded(Exception):
@@ -26,8 +30,8 @@ class Coded(Exception):
     ],
 )  # fmt: skip
 def test_by_sqlstate(state: str, kind: str) -> None:
-    assert kind_of(DBAPIError("SELECT 1", None, Coded(state))) == kind
-    assert kind_of(Coded(state)) == kind
+    assert kind_of(DBAPIError("SELECT 1", None, Coded(state)), POSTGRES) == kind
+    assert kind_of(Coded(state), POSTGRES) == kind
 
 
 @pytest.mark.parametrize(
@@ -40,7 +44,7 @@ def test_by_sqlstate(state: str, kind: str) -> None:
     ],
 )  # fmt: skip
 def test_by_number(number: int, kind: str) -> None:
-    assert kind_of(DBAPIError("SELECT 1", None, Exception(number, "as the server says"))) == kind
+    assert kind_of(DBAPIError("SELECT 1", None, Exception(number, "as the server says")), engine_of("mysql")) == kind
 
 
 @all_cases(
@@ -71,25 +75,30 @@ def test_by_number(number: int, kind: str) -> None:
     ],
 )
 def test_by_words(text: str, kind: str) -> None:
-    assert kind_of_text(text) == kind
+    assert kind_of_text(text, Engine()) == kind
 
 
 @pytest.mark.parametrize(
-    ("text", "name", "kind"),
+    ("text", "dialect", "name", "kind"),
     [
-        ("Conversion Error: Could not convert string 'x permission denied' to INT32", "ConversionException", "type"),
-        ("Conversion Error: Could not convert string 'a' permission denied 'b' to INT32", "", "type"),
-        ("Invalid Input Error: bad 'x' permission denied", "InvalidInputException", "other"),
-        ("bad JSON path: 'access denied'", "SQLITE_ERROR", "other"),
-        ("Permission Error: no", "PermissionException", "other"),
-        ("Code: 6. DB::Exception: Cannot parse string 'access denied' as Int32", "", "type"),
-        ("interrupted", "SQLITE_INTERRUPT", "timeout"),
+        (
+            "Conversion Error: Could not convert string 'x permission denied' to INT32",
+            "duckdb",
+            "ConversionException",
+            "type",
+        ),
+        ("Conversion Error: Could not convert string 'a' permission denied 'b' to INT32", "duckdb", "", "type"),
+        ("Invalid Input Error: bad 'x' permission denied", "duckdb", "InvalidInputException", "other"),
+        ("bad JSON path: 'access denied'", "sqlite", "SQLITE_ERROR", "other"),
+        ("Permission Error: no", "duckdb", "PermissionException", "other"),
+        ("Code: 6. DB::Exception: Cannot parse string 'access denied' as Int32", "clickhouse", "", "type"),
+        ("interrupted", "sqlite", "SQLITE_INTERRUPT", "timeout"),
     ],
 )
-def test_data_that_a_message_quotes_does_not_decide(text: str, name: str, kind: str) -> None:
-    assert kind_of_text(text, name) == kind
+def test_data_that_a_message_quotes_does_not_decide(text: str, dialect: str, name: str, kind: str) -> None:
+    assert kind_of_text(text, engine_of(dialect), name) == kind
 
 
 @pytest.mark.parametrize("error", [Exception(), Exception(None), ValueError("")])
 def test_what_says_nothing_is_of_no_class(error: Any) -> None:
-    assert kind_of(error) == "other"
+    assert kind_of(error, POSTGRES) == "other"

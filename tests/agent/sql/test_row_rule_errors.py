@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import OperationalError
 
+from datasphinx.agent.engines import engine_of
 from datasphinx.agent.errors import (
     DatasphinxError,
     PermissionDenied,
@@ -135,7 +136,7 @@ def test_other_errors_of_a_database_lose_its_text_too() -> None:
     errors = (PermissionDenied("shop", str(raised)), SourceUnreachable("shop", str(raised)), StatementTimeout(1.0))
     for error in errors:
         error.__cause__ = error.__context__ = raised
-        hidden = without_database_text(error)
+        hidden = without_database_text(error, engine_of("sqlite"))
         assert type(hidden) is type(error)
         assert NOTE not in "".join(traceback.format_exception(hidden))
         assert hidden.__cause__ is None and hidden.__context__ is None

@@ -11,14 +11,14 @@ from psycopg.adapt import Buffer, Loader
 from psycopg.types.datetime import DateLoader, TimeLoader, TimestampLoader, TimestamptzLoader, TimetzLoader
 from psycopg.types.json import set_json_loads
 
-from datasphinx.agent.sql.rows import Interval
+from datasphinx.agent.types import Interval
 
 _INTERVAL = re.compile(
     r"(?:(-?\d+) years?)? ?(?:(-?\d+) mons?)? ?(?:(-?\d+) days?)? ?(?:([-+]?)(\d+):(\d+):(\d+(?:\.\d+)?))?"
 )
 
 
-def register(connection: Any) -> None:
+def register(connection: Any, record: object) -> None:
     """Make a psycopg connection return infinite and far dates as text, intervals with their months, and JSON exactly.
 
     psycopg fails on dates before year 1 and after 9999, on 24:00, and counts a month of an interval as 30 days.
