@@ -4,13 +4,16 @@ import hashlib
 from collections.abc import Sequence
 from contextlib import suppress
 from copy import copy
+from functools import cached_property
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from datasphinx.agent.messages import language_of
 from datasphinx.agent.retrieval.arrays import (
     READ_ERRORS,
     Arrays,
@@ -32,6 +35,7 @@ from datasphinx.agent.retrieval.query import (
 from datasphinx.agent.retrieval.semantic import Embedder, SchemaEmbeddings, identity_of
 from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.schema.spelling import NameMatcher
+from datasphinx.agent.schema.words import german_stem
 
 FEATURES = ("words", "phrases", "synonyms", "named", "meaning", "meaning_near", "columns", "surroundings", "joins")
 """Components of a table's score, in the order of the weights; docs/retrieval.md describes them."""
@@ -137,7 +141,7 @@ class SchemaIndex:
         """Return the matches of the terms of `question`."""
         terms = parse_question(question)
         similar_words, meaning = self._embed(terms)
-        words = match_terms(self.postings, {word: self._similar_words(word, fuzzy) for word in terms.words})
+        words = match_terms(self.postings, {word: self._similar_words(word, question, fuzzy) for word in terms.words})
         phrases = match_terms(self.postings, {phrase: {phrase: 1.0} for phrase in terms.phrases})
         synonyms = match_terms(self.postings, similar_words).without(words)
         return QuestionMatches(terms, words, phrases, synonyms, meaning)
@@ -162,7 +166,8 @@ class SchemaIndex:
         Words of stored values do not count: they occur in any text.
         """
         terms = parse_question(question)
-        words = [*terms.phrases, *(near for word in terms.words for near in self._similar_words(word, fuzzy=1))]
+        near = (self._similar_words(word, question, fuzzy=1) for word in terms.words)
+        words = [*terms.phrases, *chain.from_iterable(near)]
         if any((self.postings.lookup(word)[1] > VALUE).any() for word in words):
             return True
         return self._embeddings is not None and (
@@ -186,10 +191,21 @@ class SchemaIndex:
         matched = np.flatnonzero(features[:_MATCH_FEATURES].any(axis=0))
         return matched, score_tables(features[:, matched], with_meaning=self._embeddings is not None)
 
-    def _similar_words(self, word: str, fuzzy: int) -> dict[str, float]:
+    def _similar_words(self, word: str, question: str, fuzzy: int) -> dict[str, float]:
+        """Return the words of the schema that stand for `word`: itself, other forms of a German word, or misspelt."""
         if self.postings.frequency(word):
             return {word: 1.0}
+        if (forms := self._german_forms.get(german_stem(word))) and language_of(question) == "de":
+            return dict.fromkeys(forms, 1.0)
         return dict.fromkeys(self._spelling.near(word, fuzzy), 1.0) if fuzzy else {}
+
+    @cached_property
+    def _german_forms(self) -> dict[str, list[str]]:
+        """The words in names by their German stem."""
+        forms: dict[str, list[str]] = {}
+        for name in self.postings.names():
+            forms.setdefault(german_stem(name), []).append(name)
+        return forms
 
     def _embed(self, terms: QuestionTerms) -> tuple[dict[str, dict[str, float]], NDArray[np.float32]]:
         """Return the similar schema words of each word, with their shares, and the similarity of each table."""

@@ -127,6 +127,15 @@ def stem(word: str) -> str:
     return str(snowballstemmer.stemmer(language).stemWord(word))
 
 
+def german_stem(word: str) -> str:
+    """Return the German stem of a word or of its English stem: that of the singular and plural of most nouns.
+
+    >>> german_stem(stem("bestellungen")), german_stem(stem("bestellung"))
+    ('bestell', 'bestell')
+    """
+    return str(snowballstemmer.stemmer("german").stemWord(word))
+
+
 _FUNCTION_STEMS = frozenset(map(stem, _FUNCTION_WORDS))
 _DATA_STEMS = frozenset(map(stem, _DATA_WORDS))
 

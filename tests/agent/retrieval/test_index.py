@@ -38,6 +38,14 @@ def test_names_comments_and_values_are_met(index: SchemaIndex, question: str, fi
     assert index.rank(question)[0] == first
 
 
+def test_german_words_are_met_in_the_singular_and_plural() -> None:
+    tables = (table("kunde", "id", "stadt"), table("bestellung", "id"), table("vertraege", "id"))
+    german = SchemaIndex(Catalog("sqlite", {each.key: each for each in tables}))
+    assert german.rank("Wie viele Bestellungen gibt es in jedem Monat?") == ["bestellung"]
+    assert german.rank("Aus welchen Städten kommen unsere Kunden?") == ["kunde"]
+    assert german.rank("How does one kunden the städte?") == [], "only German questions have German endings"
+
+
 def test_a_name_that_is_cut_short_is_met_when_asked_for() -> None:
     catalog = Catalog("sqlite", {"inst": table("inst", "id")})
     assert SchemaIndex(catalog).rank("Which institution is it?") == []
