@@ -151,6 +151,8 @@ class Validation(TypedDict):
     reason: str
     issues: list[str]
     corrected_sql: str | None
+    problem: NotRequired[str]
+    """Why a correction cannot run, which is left out."""
     form: NotRequired["AnswerForm"]
     """That of the answer of `corrected_sql`."""
 
@@ -200,6 +202,8 @@ class Attempt(TypedDict):
     to it, or it is a verified query that failed; None otherwise."""
     problem: NotRequired[str]
     """The same in words, for the next attempt."""
+    objection: NotRequired[str]
+    """Why validation judged it wrong, in the words of the model."""
     form: NotRequired[AnswerForm]
     """How its answer is worded and shown, if its writer said so."""
     evidence: NotRequired[Evidence]

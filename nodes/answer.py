@@ -13,9 +13,9 @@ from datasphinx.agent.answers.outputs import (
     failure_output,
     text_answer,
 )
-from datasphinx.agent.answers.references import Said, facts_of, unsupported
+from datasphinx.agent.answers.references import Said, facts_of
 from datasphinx.agent.answers.result_facts import ResultFacts
-from datasphinx.agent.answers.wording import form_text, proposed_questions
+from datasphinx.agent.answers.wording import form_text, proposed_questions, supported
 from datasphinx.agent.charts.cells import axis_title
 from datasphinx.agent.core.failure import failure_of
 from datasphinx.agent.core.redact import without_password
@@ -82,12 +82,12 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     told = _composed(state, services, source, result, AskedForm(asked.output_type, form), summary, said, facts)
     told.add(explained_codes(sql, result, source.catalog, language))
     known = facts.with_literals(said)
-    assumed = [one for one in dict.fromkeys(assumptions) if not unsupported(one, known, facts.names)]
+    assumed = supported(dict.fromkeys(assumptions), known, facts.names)
     found, notes = source.doubts_and_notes(sql)
     # The model has seen them all before it confirmed the statement.
-    doubts = [] if is_checked else [*found, *_open_doubts(result, sql, objection_to(state["attempts"]), source)]
+    doubts = [] if is_checked else [*found, *_open_doubts(result, sql, source), *_objection(state, known, facts)]
     limits = [
-        *_reservations(question, attempt, state.get("not_answered") or (), source),
+        *_reservations(question, attempt, supported(state.get("not_answered") or (), known, facts.names), source),
         *(one.in_language(language) for one in notes),
     ]
     for assumption in [*assumed, *limits]:
@@ -229,11 +229,20 @@ def _ends_of_data(result: Result, sql: str, source: Source, language: Language) 
     )
 
 
-def _open_doubts(result: Result, sql: str, objection: str, source: Source) -> list[Message]:
-    """Return the texts in conditions that no row has, if the result is blank, and the objection of the validation."""
+def _open_doubts(result: Result, sql: str, source: Source) -> list[Message]:
+    """Return the texts in conditions that no row has, if the result is blank."""
     warnings = source.warnings_about(sql) if finds_nothing(result) else ()
-    doubts = [one for one in warnings if isinstance(one, Message) and names_missing_value(one)]
-    return [*doubts, Message("rejected_by_validation", reason=objection.rstrip(".。"))] if objection else doubts
+    return [one for one in warnings if isinstance(one, Message) and names_missing_value(one)]
+
+
+def _objection(state: State, known: Said, facts: ResultFacts) -> list[Message]:
+    """Return the objection of the validation, if it is open; without its reason if that has figures nobody said."""
+    objection = objection_to(state["attempts"])
+    if not objection:
+        return []
+    if not supported([objection], known, facts.names):
+        return [Message("not_validated")]
+    return [Message("rejected_by_validation", reason=objection.rstrip(".。"))]
 
 
 def _about_sources(state: State) -> str:

@@ -116,10 +116,15 @@ class _Judge:
             corrected = answer.corrected_sql if not answer.is_valid and answer.corrected_sql != sql else None
             repaired = repair(corrected, source.catalog) if corrected else None
             corrected = repaired.sql if repaired else corrected
-            issues, problem = answer.issues, corrected and find_problem(corrected, source.catalog)
+            problem = corrected and find_problem(corrected, source.catalog)
+            verdict = Validation(
+                is_valid=answer.is_valid,
+                reason=answer.reason,
+                issues=answer.issues,
+                corrected_sql=None if problem else corrected,
+            )
             if problem:
-                issues, corrected = [*issues, f"a correction was tried that cannot run: {problem}"], None
-            verdict = Validation(is_valid=answer.is_valid, reason=answer.reason, issues=issues, corrected_sql=corrected)
+                return {**verdict, "problem": str(problem)}
             return {**verdict, "form": answer.form()} if corrected else verdict
 
         try:
@@ -174,7 +179,7 @@ def _after_objection(verdict: Validation, attempts: list[Attempt], judge: _Judge
     """
     dialect, sql = judge.source.catalog.dialect, current(attempts)["sql"]
     correction = verdict["corrected_sql"] and judge.source.ending_with_nulls(verdict["corrected_sql"])
-    corrected = with_facts(attempts, outcome="corrected", problem=_reason(verdict) or _issues(verdict))
+    corrected = with_facts(attempts, outcome="corrected", objection=_reason(verdict) or _issues(verdict))
     wrong = judged_wrong(corrected)
     if correction and _is_among(correction, [each["sql"] for each in wrong], dialect):
         note("the corrections alternate, so the generated statement is kept")
@@ -195,8 +200,9 @@ def _after_objection(verdict: Validation, attempts: list[Attempt], judge: _Judge
     objected = with_facts(corrected, outcome="objected")
     if not may_generate_again(attempts, judge.services.settings):
         return {**changes, "attempts": objected}
-    objection = "; ".join(dict.fromkeys(filter(None, [verdict["reason"], *verdict["issues"]])))
-    return {**changes, **_replaced(with_facts(objected, problem=objection)), "sql_error_info": objection}
+    failed = f"a correction was tried that cannot run: {verdict['problem']}" if "problem" in verdict else ""
+    problem = "; ".join(dict.fromkeys(filter(None, [verdict["reason"], *verdict["issues"], failed])))
+    return {**changes, **_replaced(with_facts(objected, problem=problem)), "sql_error_info": problem}
 
 
 def _replaced(attempts: list[Attempt]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The text of an answer, and further questions, as the model that wrote the statement words them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from datasphinx.agent.answers.references import Filled, ResultFacts, Said, fill, unsupported
 from datasphinx.agent.core.text import question_key
@@ -22,7 +22,7 @@ def form_text(form: AnswerForm, facts: ResultFacts, said: Said, *, has_table: bo
     """
     if facts.is_blank:
         text = form.get("empty_answer") or ""
-        return "" if _is_refused(unsupported(text, facts.with_literals(said), facts.names)) else text
+        return "".join(supported([text], facts.with_literals(said), facts.names))
     sentences: list[str] = []
     before: Filled | None = None
     for text in form.get("answer") or ():
@@ -36,11 +36,13 @@ def form_text(form: AnswerForm, facts: ResultFacts, said: Said, *, has_table: bo
 def proposed_questions(proposed: Sequence[str], said: Said, result: Result) -> list[str]:
     """Return those questions of a model that type no figure, and no text of `result`, except those that were `said`."""
     names = {cell for row in result["rows"] for cell in row if isinstance(cell, str)}
-    return [
-        one_line(question, _MAX_QUESTION_CHARS)
-        for question in proposed
-        if question.strip() and not unsupported(question, said, names)
-    ]
+    questions = supported(filter(str.strip, proposed), said, names)
+    return [one_line(question, _MAX_QUESTION_CHARS) for question in questions]
+
+
+def supported(texts: Iterable[str], said: Said, names: Collection[str]) -> list[str]:
+    """Return those of `texts` that type no figure, and none of `names`, that nobody said; the others are noted."""
+    return [text for text in texts if not _is_refused(unsupported(text, said, names))]
 
 
 def not_asked(proposed: Sequence[str], asked: Iterable[str]) -> list[str]:

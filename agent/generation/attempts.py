@@ -65,7 +65,7 @@ def objection_to(attempts: Sequence[Attempt]) -> str:
         return ""
     last = judged[-1]
     is_corrected = [each["origin"] for each in attempts[last + 1 : last + 2]] == ["validation"]
-    return "" if is_corrected and len(judged) == 1 else attempts[last].get("problem", "")
+    return "" if is_corrected and len(judged) == 1 else attempts[last].get("objection", "")
 
 
 def _since_generation(attempts: Sequence[Attempt]) -> Sequence[Attempt]:

@@ -95,6 +95,7 @@ TEXTS = {
     "times_in_zone": "Tage und Uhrzeiten in der Zeitzone {zone}",
     "parts_not_answered": "nicht beantwortet: {parts}",
     "rejected_by_validation": "eine Prüfung der Abfrage hatte Einwände: {reason}",
+    "not_validated": "eine Prüfung der Abfrage hatte Einwände",
     "sources_not_asked": "Gefragt: die Quelle {source}; eine Abfrage liest eine Quelle. Nicht gefragt: {others}.",
     "source_has_words": "{source} mit {words}",
     "source_fits": "{source}, die ebenso passt",

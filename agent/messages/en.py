@@ -99,6 +99,7 @@ TEXTS = {
     "times_in_zone": "days and times are in the time zone {zone}",
     "parts_not_answered": "not answered: {parts}",
     "rejected_by_validation": "a check of the query was not satisfied: {reason}",
+    "not_validated": "a check of the query was not satisfied",
     "sources_not_asked": "Asked: the source {source}; one query reads one source. Not asked: {others}.",
     "source_has_words": "{source}, which has {words}",
     "source_fits": "{source}, which fits as well",

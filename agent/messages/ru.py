@@ -100,6 +100,7 @@ TEXTS = {
     "times_in_zone": "дни и время в часовом поясе {zone}",
     "parts_not_answered": "без ответа: {parts}",
     "rejected_by_validation": "проверка запроса не приняла его: {reason}",
+    "not_validated": "проверка запроса не приняла его",
     "sources_not_asked": "Использован источник {source}; один запрос читает один источник. Не использованы: {others}.",
     "source_has_words": "{source}, где есть {words}",
     "source_fits": "{source}, который тоже подходит",

@@ -108,6 +108,7 @@ TEXTS = {
     "times_in_zone": "日期和时间以时区 {zone} 为准",
     "parts_not_answered": "未回答：{parts}",
     "rejected_by_validation": "查询未通过检查：{reason}",
+    "not_validated": "查询未通过检查",
     "sources_not_asked": "查询的数据源：{source}；一次查询只读取一个数据源。未查询：{others}。",
     "source_has_words": "{source}（含有 {words}）",
     "source_fits": "{source}（同样适合）",

@@ -1,4 +1,4 @@
-"""Texts of a model that a user sees before there are rows have no figure that nobody gave."""
+"""Texts of a model that a user sees before there are rows, or about a statement, have no figure that nobody gave."""
 
 from collections.abc import Callable
 from typing import Any
@@ -49,3 +49,32 @@ def test_options_with_figures_are_not_offered(scripted: Scripted, option: dict[s
 
     assert output["clarification"] is None and output["sql"] == option.get("sql", AMOUNT["sql"])
     assert "47" not in output["answer"]
+
+
+BY_STATUS = {"sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status ORDER BY status"}
+
+
+@pytest.mark.parametrize("part", ["the revenue, which was 98,765", "the delivered ones", "{sum.orders} of them"])
+@pytest.mark.parametrize("field", ["assumptions", "not_answered"])
+def test_a_remark_with_a_figure_or_name_that_nobody_said_is_left_out_with_a_note(
+    scripted: Scripted, field: str, part: str
+) -> None:
+    output = scripted({"GeneratedSQL": [{**BY_STATUS, field: [part, "returns"]}]}).ask("Orders by status and revenue?")
+
+    assert part not in output["answer"] and output["answer"].endswith("returns")
+    assert any(note.startswith("wording refused: ") for note in output["audit"]["notes"])
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [
+        ("the year is not 2031", "a check of the query was not satisfied: the year is not 2031."),
+        ("the year is wrong; it is 1,234,567", "a check of the query was not satisfied."),
+        ("most orders are delivered", "a check of the query was not satisfied."),
+    ],
+)
+def test_an_objection_has_no_figure_or_name_that_nobody_said(scripted: Scripted, reason: str, told: str) -> None:
+    wrong = {"is_valid": False, "reason": reason, "issues": ["98765"], "corrected_sql": "SELECT nothing FROM orders"}
+    agent = scripted({"GeneratedSQL": [BY_STATUS], "SQLValidation": [wrong]}, max_sql_generations=0)
+
+    assert agent.ask("Orders by status in 2031?")["answer"].endswith(f"Please note: {told}")
