@@ -1,11 +1,10 @@
 /** Boards: pinned answers with their last figures, charts and rows, in the place of the conversation. */
 
 import { boardAddress } from "./address.js";
-import { announce } from "./announce.js";
 import { request, sendJson } from "./api.js";
 import { chartView } from "./chart.js";
 import { button, confirmed, field, fold } from "./controls.js";
-import { byId, make } from "./dom.js";
+import { announce, byId, make } from "./dom.js";
 import { current, say, text } from "./language.js";
 import { menuView, saveMenu } from "./menu.js";
 import { numberText, valueText } from "./numbers.js";

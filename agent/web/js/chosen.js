@@ -1,14 +1,15 @@
 /** What is asked: a database, or the files that were chosen in its place. */
 
-import { announce } from "./announce.js";
 import { request } from "./api.js";
-import { byId, make } from "./dom.js";
+import { button, signButton } from "./controls.js";
+import { announce, byId, make } from "./dom.js";
 import { allowEditing } from "./editor.js";
 import { showCauses } from "./failure.js";
 import { onceKeyGiven } from "./key.js";
 import { say, text } from "./language.js";
 import { askOptions } from "./loading.js";
 import { addReview } from "./review.js";
+import { notify } from "./sidebar.js";
 import { addSourceSettings } from "./sources.js";
 
 /** Those that are asked, and those that the server keeps. */
@@ -17,13 +18,8 @@ let kept = [];
 /** Returns the name of the only database; null where there are several. */
 let onlyName = null;
 
-/** Called with a dataset and the one that has taken its place. */
-let replaced = () => {};
-
-/** Call `listener` with each dataset that is read again, and the new one. */
-export function onReplaced(listener) {
-  replaced = listener;
-}
+/** What is called with a dataset that is to be looked at, and with one that was read anew and the one in its place. */
+export const listeners = { opened() {}, replaced() {} };
 
 /** Return the graph to ask and what the input names: datasets by id, or a source if one was chosen. */
 export function where() {
@@ -60,7 +56,7 @@ async function load(named) {
   addReview(answered?.may_review ?? false);
   showCauses(answered?.is_operator ?? false);
   allowEditing(answered);
-  addSourceSettings(answered?.may_edit_sources ?? false, async () => {
+  addSourceSettings(answered ?? {}, async () => {
     await load({});
     // What is shown of the chosen source may have changed.
     select.dispatchEvent(new Event("change"));
@@ -97,18 +93,17 @@ export function chooseAnew(named) {
   chooseNamed(named);
 }
 
-/** Ask the source with this name from now on. */
-export function askSource(name) {
+/** Ask the source with this name from now on, and say what `key` says of it. */
+export function askSource(name, key) {
   chooseAnew({ source: name });
   byId("source").dispatchEvent(new Event("change"));
-  announce(text("sources_added", { name }));
+  notify(text(key, { name }));
 }
 
 /** Ask no files from now on. */
 export function leaveFiles() {
   datasets.clear();
   byId("preview").hidden = true;
-  byId("file-state").replaceChildren();
   show();
 }
 
@@ -127,23 +122,16 @@ function show() {
 function chip(dataset) {
   const name = nameOf(dataset);
   const shape = { rows: dataset.row_count, columns: dataset.schema?.length ?? "?" };
-  const remove = make("button", { type: "button", class: "remove" }, "×");
-  remove.addEventListener("click", () => {
+  const opening = button(() => name, () => listeners.opened(dataset), { class: "link name", dir: "auto" });
+  const remove = () => {
     datasets.delete(dataset.dataset_id);
+    byId("preview").hidden = true;
     show();
     byId("question").focus();
-  });
-  return make("li", { class: "chip" }, make("bdi", {}, name), say(make("span", { class: "shape" }), "file_shape", shape),
-    optionsButton(dataset, name), say(remove, "leave_out", { name }, "aria-label"));
-}
-
-/** Return the button that reads the file of `dataset` again with other options; its dataset takes this one's place. */
-function optionsButton(dataset, name) {
-  if (!dataset.file_id) return null;
-  const button = say(make("button", { type: "button", class: "remove" }, "⚙"), "load_options", { name }, "aria-label");
-  say(button, "load_options", { name }, "title");
-  button.addEventListener("click", () => readAgain(dataset));
-  return button;
+  };
+  return make("li", { class: "chip" }, say(opening, "preview", {}, "title"), say(make("span", { class: "shape" }), "file_shape", shape),
+    dataset.file_id ? signButton("⚙", "load_options", { name }, () => readAgain(dataset), { class: "remove" }) : null,
+    signButton("×", "leave_out", { name }, remove, { class: "remove" }));
 }
 
 /** Let the user read the file of `dataset` with other options; the new dataset takes its place, also in the preview. */
@@ -154,13 +142,22 @@ export async function readAgain(dataset) {
   datasets.clear();
   for (const each of others) datasets.set(each.dataset_id, each);
   show();
-  replaced(dataset, made);
+  listeners.replaced(dataset, made);
   announce(readyText(made));
 }
 
+/** Return the sheet of a dataset; empty for one of a file without sheets. */
+export function sheetOf(dataset) {
+  return dataset.report?.sheet ?? "";
+}
+
+/** Return the chosen datasets of the file of a dataset by their sheets. */
+export function sheetsOf({ file_id: file }) {
+  return new Map([...datasets.values()].filter((each) => each.file_id === file).map((each) => [sheetOf(each), each]));
+}
+
 export function nameOf(dataset) {
-  const sheet = dataset.report?.sheet;
-  return `${dataset.name ?? dataset.dataset_id}${sheet ? ` · ${sheet}` : ""}`;
+  return [dataset.name ?? dataset.dataset_id, sheetOf(dataset)].filter(Boolean).join(" · ");
 }
 
 /** Return what the server answers at `path`; null where it did not answer. */

@@ -1,12 +1,11 @@
 /** A conversation: its turns on a thread, one run at a time. */
 
 import { answerAddress, showAddress } from "./address.js";
-import { announce } from "./announce.js";
 import { answerView } from "./answer.js";
 import { request } from "./api.js";
 import { chooseAnew, nameOfPlace } from "./chosen.js";
 import { clarificationView } from "./clarification.js";
-import { byId, make } from "./dom.js";
+import { announce, byId, make } from "./dom.js";
 import { run } from "./events.js";
 import { failedOutputView, failureReason, failureView } from "./failure.js";
 import { feedbackView } from "./feedback.js";
@@ -91,6 +90,7 @@ export class Conversation {
     this.run(null);
     this.queue.clear();
     this.list.replaceChildren();
+    byId("file-state").replaceChildren();
   }
 
   /** Set what runs; while something does, questions wait. */
@@ -221,7 +221,7 @@ export class Conversation {
       const why = output.error && failureReason(output);
       return clarificationView(output.clarification, why, (given, words) => this.reply(given, words));
     }
-    if (output.error) return failedOutputView(output, again);
+    if (output.error) return failedOutputView(output, said, again);
     if (output.report) return reportView(output, nameOfPlace(JSON.parse(this.place)[1]), output.run_id && answerLink(output));
     return this.answered(output, said);
   }

@@ -21,6 +21,11 @@ export function byId(id) {
   return document.getElementById(id);
 }
 
+/** Have `words` read by a screen reader when what is being read has ended, wherever the focus is. */
+export function announce(words) {
+  byId("announced").textContent = words;
+}
+
 function listen(element, listeners) {
   for (const [event, listener] of Object.entries(listeners)) element.addEventListener(event, listener);
 }

@@ -1,8 +1,8 @@
 /** The statement of an answer in an editor; its own answer stands below. CodeMirror is fetched with the first one. */
 
-import { announce } from "./announce.js";
 import { postJson, request } from "./api.js";
-import { make } from "./dom.js";
+import { button, choice, form, showError, submit } from "./controls.js";
+import { announce, make } from "./dom.js";
 import { current, say, text } from "./language.js";
 import { plotKnown } from "./plot.js";
 import { inLines } from "./sql.js";
@@ -23,18 +23,15 @@ export function allowEditing(answered) {
  * `show(output)` returns the view of the answer of the edited statement.
  */
 export function editorView(output, said, source, show) {
-  const open = say(make("button", { type: "button", class: "quiet", "aria-expanded": "false" }), "edit_sql");
-  const view = make("div", { class: "edited" }, open);
   const box = make("div", { class: "editor", hidden: true });
   let editor = null;
-  open.addEventListener("click", async () => {
+  const open = button("edit_sql", async () => {
     box.hidden = !box.hidden;
     open.setAttribute("aria-expanded", String(!box.hidden));
     if (!box.hidden) editor ??= fill(box, output, { said, source, show });
     if (!box.hidden) (await editor)?.focus();
-  });
-  view.append(box);
-  return view;
+  }, { "aria-expanded": "false" });
+  return make("div", { class: "edited" }, open, box);
 }
 
 /** Fill `box` with the editor and return it; null where it could not be loaded. */
@@ -42,11 +39,9 @@ async function fill(box, { sql, thread_id, audit }, about) {
   box.replaceChildren(say(make("p", { role: "status", class: "hint" }), "working"));
   const result = make("div", { class: "result", hidden: true });
   const state = { ...about, sql: inLines(sql), thread_id, trace_id: audit.trace_id, running: null };
-  const run = say(make("button", { type: "button" }), "run_sql");
-  const stop = say(make("button", { type: "button", class: "quiet", hidden: true }), "stop");
   const execute = () => runStatement(state, result, run, stop);
-  run.addEventListener("click", execute);
-  stop.addEventListener("click", () => state.running?.abort());
+  const run = button("run_sql", execute, { class: null });
+  const stop = button("stop", () => state.running?.abort(), { hidden: true });
   try {
     state.source ??= (await sourceOf(thread_id)) ?? sources[0];
     const editor = await codeEditor(state, execute);
@@ -54,7 +49,7 @@ async function fill(box, { sql, thread_id, audit }, about) {
       say(make("p", { class: "hint" }), "editor_keys"), make("div", { class: "buttons" }, run, stop), result);
     return editor;
   } catch (error) {
-    box.replaceChildren(problem(error));
+    showProblem(box, error);
     return null;
   }
 }
@@ -67,12 +62,11 @@ async function sourceOf(thread) {
 /** Return the choice of the database, where there are several. */
 function sourceChoice(state, editor) {
   if (sources.length < 2) return null;
-  const select = make("select", {}, ...sources.map((name) => make("option", { value: name, selected: name === state.source }, name)));
-  select.addEventListener("change", () => {
-    state.source = select.value;
+  const chosen = (name) => {
+    state.source = name;
     editor.load().catch(() => {});
-  });
-  return say(select, "source", {}, "aria-label");
+  };
+  return say(choice(sources.map((name) => [name, () => name]), state.source, chosen), "source", {}, "aria-label");
 }
 
 async function codeEditor(state, execute) {
@@ -160,7 +154,7 @@ function runStatement(state, result, run, stop) {
   postJson("sql", { ...sent, question: state.said, ...(state.thread_id && { thread_id: state.thread_id }) }, state.running.signal)
     .then((response) => response.json())
     .then((output) => plotKnown(output).then(() => show(result, output, state, sent)))
-    .catch((error) => result.replaceChildren(problem(error)))
+    .catch((error) => showProblem(result, error))
     .finally(() => {
       state.running = null;
       run.disabled = false;
@@ -180,27 +174,16 @@ function show(result, output, state, sent) {
 /** Return the form that proposes the statement that ran as the verified query of a question. */
 function proposal(ran, said) {
   const question = say(make("input", { type: "text", maxlength: "10000", dir: "auto", required: true, value: said }), "propose_question", {}, "aria-label");
-  const send = say(make("button", { type: "submit", class: "quiet" }), "propose_sql");
-  const state = make("p", { class: "noted", role: "status", tabindex: "-1" });
-  const form = make("form", { class: "propose" }, question, send);
-  form.addEventListener("submit", async (event) => {
-    event.preventDefault();
-    send.disabled = true;
-    try {
-      await postJson("sql/proposals", { ...ran, question: question.value.trim() });
-      say(state, "proposed_sql");
-      form.replaceWith(state);
-      state.focus();
-    } catch (error) {
-      state.replaceChildren(problem(error));
-      form.append(state);
-      send.disabled = false;
-    }
-    announce(state.textContent);
-  });
-  return form;
+  const view = form({ class: "propose" }, async () => {
+    await postJson("sql/proposals", { ...ran, question: question.value.trim() });
+    const state = say(make("p", { class: "noted", role: "status", tabindex: "-1" }), "proposed_sql");
+    view.replaceWith(state);
+    state.focus();
+  }, question, submit("propose_sql", { class: "quiet" }));
+  return view;
 }
 
-function problem(error) {
-  return make("p", { class: "error", role: "alert" }, error.name === "AbortError" ? text("stopped") : error.message);
+/** Say in `place` that the run was stopped, or what went wrong. */
+function showProblem(place, { name, message }) {
+  showError(place, { message: name === "AbortError" ? text("fail_stopped") : message });
 }

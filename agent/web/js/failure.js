@@ -1,7 +1,7 @@
 /** What is shown in place of an answer: an error in plain words. */
 
 import { request } from "./api.js";
-import { button } from "./controls.js";
+import { button, showError } from "./controls.js";
 import { make } from "./dom.js";
 import { say } from "./language.js";
 import { saveMenu } from "./menu.js";
@@ -45,16 +45,31 @@ export function showCauses(isShown) {
  * Return the view of an error with a `code`, a `message` for operators and perhaps a `trace` and `seconds` to wait.
  * `again()`, if given, tries once more.
  */
-export function failureView({ code, message, trace, seconds }, again) {
-  const kind = KIND_OF.get(code) ?? "other";
+export function failureView(error, again) {
+  const [why, ...others] = reasons(error);
+  return make("div", { class: "failure" },
+    say(make("h3", { class: again ? null : "focus", tabindex: again ? null : "-1" }), `fail_${kindOf(error)}`),
+    why, again ? button("again", again, { class: "focus" }) : null, ...others);
+}
+
+/** Return why an output with an error asks a question back again. */
+export function failureReason({ error, audit }) {
+  return make("div", { class: "why" }, ...reasons({ ...error, trace: audit.trace_id }));
+}
+
+function kindOf({ code }) {
+  return KIND_OF.get(code) ?? "other";
+}
+
+/** Return an error in plain words, or its cause and a test of the model for operators, and its details. */
+function reasons(error) {
+  const { code, message, trace, seconds } = error;
+  const kind = kindOf(error);
   const isTold = isOperator && kind === "other" && message;
   const why = isTold ? make("p", { dir: "auto" }, message) : say(make("p", { class: "error" }), `fail_${kind}_why`);
   const wait = seconds ? say(make("p"), "wait_s", { seconds }) : null;
-  const retry = again && say(make("button", { type: "button", class: "focus", on: { click: again } }), "again");
-  return make("div", { class: "failure" },
-    say(make("h3", { class: again ? null : "focus", tabindex: again ? null : "-1" }), `fail_${kind}`),
-    make("div", { role: "alert" }, why, wait),
-    retry, isOperator && OF_MODEL.includes(code) ? connectionTest() : null, operatorFold({ code, message: isTold ? null : message, trace }));
+  return [make("div", { role: "alert" }, why, wait), isOperator && OF_MODEL.includes(code) ? connectionTest() : null,
+    operatorFold({ code, message: isTold ? null : message, trace })];
 }
 
 /** Return a button that asks the model for a word, and says what came of it. */
@@ -66,22 +81,16 @@ function connectionTest() {
       const { ok, error, seconds } = await (await request("operate/model/test", { method: "POST" })).json();
       say(state, ok ? "model_answers" : () => error.message, { seconds });
     } catch (error) {
-      say(state, () => error.message);
+      showError(state, error);
     }
   }), state);
 }
 
-/** Return why an output with an error asks a question back again: plain words, and the details for operators. */
-export function failureReason({ error: { code }, answer, audit }) {
-  const why = say(make("p", { class: "error", role: "alert" }), `fail_${KIND_OF.get(code) ?? "other"}_why`);
-  return make("div", { class: "why" }, why, operatorFold({ code, message: answer, trace: audit.trace_id }));
-}
-
-/** Return the view of an output that has an error, with the rows that it has all the same. */
-export function failedOutputView({ error, audit, tables, sql, report }, again) {
+/** Return the view of an output with an error, which came of what was `said`, with the rows that it has all the same. */
+export function failedOutputView({ error, audit, tables, report }, said, again) {
   const view = failureView({ ...error, trace: audit.trace_id }, again);
   if (report) view.append(make("div", { class: "report" }, ...report.parts.map(partView)));
-  const rows = tables.filter((table) => table.rows.length).map((table) => tableView(table, sql));
+  const rows = tables.filter((table) => table.rows.length).map((table) => tableView(table, { title: said }));
   if (rows.length) view.append(say(make("h4"), "fail_rows"), ...rows);
   if (rows.length) view.append(saveMenu(view));
   return view;

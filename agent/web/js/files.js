@@ -1,12 +1,10 @@
 /** Files that are asked: picked, or dropped anywhere on the page. */
 
 import { request } from "./api.js";
-import { announce } from "./announce.js";
 import { askSource, choose, readyText } from "./chosen.js";
-import { button } from "./controls.js";
-import { byId, make } from "./dom.js";
-import { loaded } from "./events.js";
-import { say } from "./language.js";
+import { button, showError } from "./controls.js";
+import { announce, byId, make } from "./dom.js";
+import { watched } from "./loading.js";
 import { showPreview } from "./preview.js";
 import { databaseOffer } from "./sources.js";
 
@@ -40,38 +38,33 @@ function addDrop() {
   });
 }
 
-/** Upload files one after the other, and show the preview of the last one. */
+/** Upload files one after the other, and show the preview of the last one; each has a line for what is to be said of it. */
 async function takeFiles(files) {
-  for (const file of files) await take(file);
+  byId("file-state").replaceChildren();
+  for (const file of files) await take(file, byId("file-state").appendChild(make("div")));
   byId("question").focus();
 }
 
-async function take(file) {
-  const offer = await databaseOffer(file, (name) => {
-    show("");
-    if (name) askSource(name);
+async function take(file, line) {
+  const offer = await databaseOffer(file, (name, key) => {
+    line.remove();
+    if (name) askSource(name, key);
   });
-  if (offer) return byId("file-state").replaceChildren(offer);
+  if (offer) return line.append(offer);
   const stop = new AbortController();
-  const state = say(make("p", { class: "busy", role: "status" }), "reading_file", { name: file.name });
-  const share = make("progress", { max: 1, "aria-label": file.name });
-  byId("file-state").replaceChildren(state, share, button("load_cancel", () => stop.abort()));
+  const body = new FormData();
+  body.append("file", file);
   try {
-    const body = new FormData();
-    body.append("file", file);
-    const response = await request("files/events", { method: "POST", body, signal: stop.signal });
-    const made = await loaded(response, (done) => share.setAttribute("value", String(done)));
-    for (const dataset of made.datasets) choose({ name: made.name, ...dataset });
-    show("");
-    showPreview(made.datasets[0]);
-    announce(made.datasets.map(readyText).join(". "));
+    const load = watched(line, file.name, request("files/events", { method: "POST", body, signal: stop.signal }));
+    line.append(button("load_cancel", () => stop.abort()));
+    const made = await load;
+    const datasets = made.datasets.map((each) => ({ name: made.name, ...each }));
+    datasets.forEach(choose);
+    line.remove();
+    showPreview(datasets[0]);
+    announce(datasets.map(readyText).join(". "));
   } catch (error) {
-    if (error.name === "AbortError") show("");
-    else show(error.message, "error");
+    if (error.name === "AbortError") line.remove();
+    else showError(line, error);
   }
-}
-
-function show(words, kind = null) {
-  const line = words ? [make("p", { class: kind, role: kind === "error" ? "alert" : "status" }, words)] : [];
-  byId("file-state").replaceChildren(...line);
 }

@@ -1,7 +1,7 @@
 /** How a file is read: the options of the loader as a form. */
 
 import { postJson } from "./api.js";
-import { button, labelled } from "./controls.js";
+import { button, checkbox, choice, form, labelled, submit } from "./controls.js";
 import { byId, make } from "./dom.js";
 import { loaded } from "./events.js";
 import { say, text } from "./language.js";
@@ -13,48 +13,37 @@ const TYPES = [[/^(DECIMAL|DOUBLE|FLOAT|U?(BIG|HUGE|SMALL|TINY)?INT)/, "kind_num
 const MAX_COLUMNS = 200;
 const ALL = "*";
 
+/** Say in `place` that a file is read, and how far; return the output of the load of which `response` tells. */
+export async function watched(place, name, response) {
+  const share = make("progress", { max: 1, "aria-label": name });
+  place.replaceChildren(say(make("p", { role: "status", class: "hint" }), "reading_file", { name }), share);
+  return loaded(await response, (done) => share.setAttribute("value", String(done)));
+}
+
 /** Let the user change the options of `dataset`, called `name`; return its new dataset, or null if nothing was changed. */
 export function askOptions(dataset, name) {
   const dialog = byId("load-dialog");
   const fields = fieldsOf(dataset);
-  const state = make("p", { role: "status", class: "hint" });
-  const apply = say(make("button", { type: "submit" }), "load_apply");
-  const form = make("form", {}, say(make("h2", { id: "load-title" }), "load_options", { name }),
-    ...fields.map(({ element }) => element), state, make("div", { class: "buttons" }, apply, button("load_cancel", () => dialog.close())));
-  dialog.replaceChildren(form);
+  const state = make("div");
+  const stop = new AbortController();
+  let made = null;
+  dialog.replaceChildren(form({}, async () => {
+    const body = { file_id: dataset.file_id, options: Object.assign({}, ...fields.map(({ read }) => read())) };
+    try {
+      made = await watched(state, name, postJson("datasets/events", body, stop.signal));
+      dialog.close();
+    } finally {
+      state.replaceChildren();
+    }
+  }, say(make("h2", { id: "load-title" }), "load_options", { name }), ...fields.map(({ element }) => element), state,
+  make("div", { class: "buttons" }, submit("load_apply"), button("load_cancel", () => dialog.close()))));
   dialog.showModal();
   return new Promise((resolve) => {
-    let made = null;
-    const stop = new AbortController();
-    form.addEventListener("submit", async (event) => {
-      event.preventDefault();
-      apply.disabled = true;
-      say(state, "reading_file", { name });
-      const share = make("progress", { max: 1, "aria-label": name });
-      state.after(share);
-      try {
-        const body = { file_id: dataset.file_id, options: optionsOf(fields) };
-        const response = await postJson("datasets/events", body, stop.signal);
-        made = await loaded(response, (done) => share.setAttribute("value", String(done)));
-        dialog.close();
-      } catch (error) {
-        if (error.name === "AbortError") return;
-        apply.disabled = false;
-        share.remove();
-        state.replaceChildren(make("span", { class: "error", role: "alert" }, error.message));
-      }
-    });
     dialog.addEventListener("close", () => {
       stop.abort();
       resolve(made);
     }, { once: true });
   });
-}
-
-function optionsOf(fields) {
-  const options = {};
-  for (const { read } of fields) Object.assign(options, read());
-  return options;
 }
 
 /** Return the fields of the form: each an element, and a function that reads its options. */
@@ -66,15 +55,15 @@ function fieldsOf({ report = {}, schema = [], source_type: type }) {
   const found = [];
   if (report.sheets?.length > 1) {
     const names = [[ALL, "load_sheets"], ...report.sheets.map((name) => [name, () => name])];
-    const [element, select] = choice("load_sheet", names, set.sheets ? ALL : set.sheet ?? report.sheet);
-    found.push({ element, read: () => (select.value === ALL ? { sheets: [ALL] } : { sheet: select.value }) });
+    const select = choice(names, set.sheets ? ALL : set.sheet ?? report.sheet);
+    found.push({ element: labelled("load_sheet", select), read: () => (select.value === ALL ? { sheets: [ALL] } : { sheet: select.value }) });
   }
   if (report.tables?.length > 1) {
     const all = report.tables.map((_, at) => at + 1);
     const names = [["", "load_detected"], [ALL, "load_tables"], ...all.map((number, at) => [number, () => report.tables[at]])];
-    const [element, select] = choice("load_table", names, set.tables?.length > 1 ? ALL : set.tables?.[0] ?? "");
+    const select = choice(names, set.tables?.length > 1 ? ALL : set.tables?.[0] ?? "");
     const chosen = () => (select.value === ALL ? all : [Number(select.value)]);
-    found.push({ element, read: () => (select.value ? { tables: chosen() } : {}) });
+    found.push({ element: labelled("load_table", select), read: () => (select.value ? { tables: chosen() } : {}) });
   }
   if (hasCells) {
     for (const [name, least] of [["header_row", 0], ["header_rows", 1], ["footer_rows", 1]]) {
@@ -86,9 +75,8 @@ function fieldsOf({ report = {}, schema = [], source_type: type }) {
       found.push({ element: labelled(`load_${name}`, input), read: () => (input.value ? { [name]: input.value } : {}) });
     }
     for (const name of ["drop_totals", "sections"]) {
-      const input = make("input", { type: "checkbox", checked: set[name] !== false });
-      const element = make("label", { class: "check" }, input, say(make("span"), `load_${name}`));
-      found.push({ element, read: () => (input.checked ? {} : { [name]: false }) });
+      const element = checkbox(`load_${name}`, { checked: set[name] !== false });
+      found.push({ element, read: () => (element.firstChild.checked ? {} : { [name]: false }) });
     }
   }
   if (columns.length) found.push(columnFields(columns, set, hasCells, schema));
@@ -102,7 +90,7 @@ function columnFields(columns, set, hasCells, schema) {
     const boxes = { split: box(column, "load_split", column in (set.split ?? {})),
       unpivot: box(column, "load_unpivot", set.unpivot?.columns?.includes(column)) };
     if (hasCells) {
-      boxes.types = options([["", detected(column, schema)], ...kindNames(set.types?.[column])], set.types?.[column] ?? "");
+      boxes.types = choice([["", detected(column, schema)], ...kindNames(set.types?.[column])], set.types?.[column] ?? "");
       say(boxes.types, () => `${column}: ${text("load_type")}`, {}, "aria-label");
       boxes.fill_down = box(column, "load_fill_down", set.fill_down?.includes(column));
     }
@@ -151,15 +139,4 @@ function kindNames(given) {
 function box(column, key, checked) {
   const input = make("input", { type: "checkbox", checked: Boolean(checked) });
   return say(input, () => `${column}: ${text(key)}`, {}, "aria-label");
-}
-
-function choice(key, names, value) {
-  const select = options(names, value);
-  return [labelled(key, select), select];
-}
-
-function options(names, value) {
-  const select = make("select", {}, ...names.map(([each, key]) => say(make("option", { value: each }), key)));
-  select.value = String(value);
-  return select;
 }

@@ -1,10 +1,9 @@
 /** Pinning an answer to a board. */
 
 import { boardAddress } from "./address.js";
-import { announce } from "./announce.js";
 import { postJson, request } from "./api.js";
 import { button, labelled } from "./controls.js";
-import { byId, make } from "./dom.js";
+import { announce, byId, make } from "./dom.js";
 import { say, text } from "./language.js";
 
 const NEW = "";

@@ -1,10 +1,9 @@
 /** The chart of a stored answer with its settings, which the server draws and keeps. */
 
-import { announce } from "./announce.js";
 import { request, sendJson } from "./api.js";
 import { chartView } from "./chart.js";
 import { labelled } from "./controls.js";
-import { make } from "./dom.js";
+import { announce, make } from "./dom.js";
 import { say, text } from "./language.js";
 
 const STACKED = ["bar", "area"];

@@ -1,37 +1,24 @@
-/** The preview of a file that was added: its sheets, the first rows, and what was noted when it was read. */
+/** The preview of a chosen file: its sheets, the first rows, and what was noted when it was read. */
 
-import { announce } from "./announce.js";
 import { postJson, request } from "./api.js";
-import { choose, nameOf, onReplaced, readAgain, readyText } from "./chosen.js";
-import { byId, make } from "./dom.js";
+import { choose, listeners, nameOf, readAgain, readyText, sheetOf, sheetsOf } from "./chosen.js";
+import { button, showError } from "./controls.js";
+import { announce, byId, make } from "./dom.js";
 import { say } from "./language.js";
 import { typeName } from "./loading.js";
 import { isQuantity, valueText } from "./numbers.js";
 
-/** The datasets of the file that is previewed, by sheet; the one without sheets has an empty name. */
-let loaded = new Map();
+let shown = null;
 
-/** Show the preview of the file of `dataset`, which was just loaded. */
-export function showPreview(dataset) {
-  loaded = new Map([[sheetOf(dataset), dataset]]);
-  return show(dataset);
-}
+listeners.opened = showPreview;
+listeners.replaced = (dataset, made) => {
+  if (!byId("preview").hidden && shown.dataset_id === dataset.dataset_id) showPreview(made);
+};
 
-/** Show `made` in place of `dataset`, which was read with other options. */
-onReplaced((dataset, made) => {
-  const entry = [...loaded].find(([, each]) => each.dataset_id === dataset.dataset_id);
-  if (byId("preview").hidden || !entry) return;
-  loaded.delete(entry[0]);
-  loaded.set(sheetOf(made), made);
-  show(made);
-});
-
-function sheetOf(dataset) {
-  return dataset.report?.sheet ?? "";
-}
-
-async function show(dataset) {
+/** Show the preview of the file of `dataset`, which is chosen. */
+export async function showPreview(dataset) {
   const panel = byId("preview");
+  shown = dataset;
   try {
     const found = await (await request(`datasets/${dataset.dataset_id}/preview`)).json();
     const sheets = found.report.sheets.length > 1 ? sheetTabs(found) : [];
@@ -45,29 +32,27 @@ async function show(dataset) {
 
 function sheetTabs(dataset) {
   const { sheets } = dataset.report;
+  const chosen = sheetsOf(dataset);
   const tabs = sheets.map((name) => {
     const isShown = name === sheetOf(dataset);
-    const tab = make("button", { type: "button", class: "quiet", role: "tab", "aria-selected": String(isShown), tabindex: isShown ? 0 : -1 },
-      make("bdi", {}, loaded.has(name) ? name : `+ ${name}`));
-    if (!loaded.has(name)) say(tab, "preview_load", { name }, "title");
-    tab.addEventListener("click", () => pick(name, dataset));
-    return tab;
+    const attributes = { role: "tab", "aria-selected": String(isShown), tabindex: isShown ? 0 : -1 };
+    const tab = button(() => (chosen.has(name) ? name : `+ ${name}`), () => pick(name, dataset), { dir: "auto", ...attributes });
+    return chosen.has(name) ? tab : say(tab, "preview_load", { name }, "title");
   });
   const list = say(make("div", { class: "tabs", role: "tablist" }, ...tabs), "preview_sheets", {}, "aria-label");
   list.addEventListener("keydown", ({ key }) => {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[key];
     if (step) tabs[(tabs.indexOf(document.activeElement) + step + tabs.length) % tabs.length].focus();
   });
-  if (sheets.every((name) => loaded.has(name))) return [list];
-  const all = make("button", { type: "button", class: "quiet", on: { click: () => pickAll(sheets, dataset) } });
-  return [list, make("div", { class: "buttons" }, say(all, "preview_all"))];
+  if (sheets.every((name) => chosen.has(name))) return [list];
+  return [list, make("div", { class: "buttons" }, button("preview_all", () => pickAll(sheets, dataset)))];
 }
 
-/** Show a sheet; one that is not loaded yet becomes a table of its own. */
+/** Show a sheet; one that is not chosen yet becomes a table of its own. */
 async function pick(name, dataset) {
   const made = await attempt(() => load(name, dataset));
   if (!made) return;
-  await show(made);
+  await showPreview(made);
   byId("preview").querySelector("[aria-selected=true]")?.focus();
 }
 
@@ -75,16 +60,13 @@ async function pickAll(sheets, dataset) {
   await attempt(async () => {
     for (const name of sheets) await load(name, dataset);
   });
-  await show(dataset);
+  await showPreview(dataset);
 }
 
-async function load(name, { file_id }) {
-  if (loaded.has(name)) {
-    choose(loaded.get(name));
-    return loaded.get(name);
-  }
-  const made = await (await postJson("datasets", { file_id, options: { sheet: name } })).json();
-  loaded.set(name, made);
+async function load(name, dataset) {
+  const chosen = sheetsOf(dataset).get(name);
+  if (chosen) return chosen;
+  const made = await (await postJson("datasets", { file_id: dataset.file_id, options: { sheet: name } })).json();
   choose(made);
   announce(readyText(made));
   return made;
@@ -95,7 +77,7 @@ async function attempt(work) {
   try {
     return await work();
   } catch (error) {
-    byId("preview").append(make("p", { class: "error", role: "alert" }, error.message));
+    showError(byId("preview").appendChild(make("p")), error);
     return null;
   }
 }
@@ -121,11 +103,9 @@ function notes({ notes: texts }) {
 }
 
 function buttons(dataset) {
-  const change = make("button", { type: "button", class: "quiet", on: { click: () => readAgain(dataset) } });
-  const close = make("button", { type: "button", class: "quiet" });
-  close.addEventListener("click", () => {
+  const close = () => {
     byId("preview").hidden = true;
     byId("question").focus();
-  });
-  return make("div", { class: "buttons" }, say(change, "preview_change"), say(close, "preview_close"));
+  };
+  return make("div", { class: "buttons" }, button("preview_change", () => readAgain(dataset)), button("preview_close", close));
 }

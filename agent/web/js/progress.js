@@ -1,7 +1,6 @@
 /** A run that has not ended: its steps, its time, and a way to stop it. */
 
-import { announce } from "./announce.js";
-import { make } from "./dom.js";
+import { announce, make } from "./dom.js";
 import { say, text } from "./language.js";
 import { secondsText } from "./numbers.js";
 

@@ -1,7 +1,6 @@
 /** Questions that were sent while another runs: shown above the field, asked one after another. */
 
-import { announce } from "./announce.js";
-import { byId, make } from "./dom.js";
+import { announce, byId, make } from "./dom.js";
 import { say, text } from "./language.js";
 
 export class Queue {

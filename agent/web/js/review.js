@@ -1,9 +1,8 @@
 /** Proposals for the business knowledge: a list in which each is accepted or rejected. */
 
-import { announce } from "./announce.js";
 import { postJson, request } from "./api.js";
 import { button, labelled } from "./controls.js";
-import { byId, make } from "./dom.js";
+import { announce, byId, make } from "./dom.js";
 import { say, text } from "./language.js";
 import { sqlView } from "./sql.js";
 

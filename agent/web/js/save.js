@@ -1,8 +1,7 @@
 /** What leaves the page: files and the clipboard. */
 
-import { announce } from "./announce.js";
 import { request } from "./api.js";
-import { make } from "./dom.js";
+import { announce, make } from "./dom.js";
 import { say, text } from "./language.js";
 import { notify } from "./sidebar.js";
 

@@ -1,18 +1,15 @@
-/** The user's conversations beside the page: found, renamed, and deleted with undo. On narrow screens it is a drawer. */
+/** The user's conversations beside the page: found, renamed, and deleted. On narrow screens it is a drawer. */
 
-import { announce } from "./announce.js";
 import { request, sendJson } from "./api.js";
-import { byId, make } from "./dom.js";
-import { keep, kept } from "./kept.js";
+import { confirmed, named, signButton } from "./controls.js";
+import { announce, byId, make } from "./dom.js";
 import { onceKeyGiven } from "./key.js";
 import { current as language, say, text } from "./language.js";
 
-const UNDO_MS = 8000;
+const SHOWN_MS = 8000;
 const SEARCH_MS = 200;
 const NARROW = matchMedia("(max-width: 69.99rem)");
 
-/** The deletion that can be undone, if there is one. */
-let pending = null;
 let current = null;
 let latest = 0;
 let deleted = () => {};
@@ -36,7 +33,6 @@ export function addSidebar(onDeleted) {
     open(false);
   });
   NARROW.addEventListener("change", () => open(false, false));
-  addEventListener("pagehide", () => finish(true));
   load();
 }
 
@@ -46,12 +42,12 @@ export function refresh(thread) {
   load();
 }
 
-/** Show `words` for some seconds, with a button for `undo` if there is one. */
-export function notify(words, undo = null) {
-  const button = undo && say(make("button", { type: "button", class: "quiet", on: { click: undo } }), "undo");
-  const toast = make("div", { class: "toast" }, make("span", { dir: "auto" }, words), button);
+/** Show `words` for some seconds, and have them read. */
+export function notify(words) {
+  const toast = make("div", { class: "toast", dir: "auto" }, words);
   byId("toasts").replaceChildren(toast);
-  if (!undo) setTimeout(() => toast.remove(), UNDO_MS);
+  setTimeout(() => toast.remove(), SHOWN_MS);
+  announce(words);
 }
 
 function open(isOpen, moves = true) {
@@ -68,7 +64,7 @@ async function load() {
   try {
     const query = new URLSearchParams({ search: byId("search").value });
     const { threads } = await (await request(`threads?${query}`, { asksKey: false })).json();
-    if (number === latest) show(threads.filter((each) => ![pending?.thread, kept("deleted", "sessionStorage")].includes(each.thread_id)));
+    if (number === latest) show(threads);
   } catch (error) {
     // Without the list the page works as before; the errors of questions are shown with them.
     if (error.status === 401) onceKeyGiven(load);
@@ -89,12 +85,9 @@ function show(threads) {
 function item(thread) {
   const { thread_id: id, title } = thread;
   const link = make("a", { href: `#/${id}`, dir: "auto", title, "aria-current": id === current && "page" }, title);
-  const rename = make("button", { type: "button", class: "small", on: { click: () => edit(element, thread) } }, "✎");
-  const remove = make("button", { type: "button", class: "small", on: { click: () => drop(thread) } }, "×");
-  for (const [button, key] of [[rename, "rename"], [remove, "delete"]]) {
-    say(say(button, key, { name: title }, "aria-label"), key, { name: title }, "title");
-  }
-  const element = make("li", { "data-thread": id }, link, rename, remove);
+  const drop = confirmed(() => "×", "delete_sure", () => remove(thread), { class: "small" });
+  const element = make("li", { "data-thread": id }, link, signButton("✎", "rename", { name: title }, () => edit(element, thread)),
+    named(drop, "delete", { name: title }));
   return element;
 }
 
@@ -133,41 +126,15 @@ function edit(element, { thread_id: id, title }) {
   field.select();
 }
 
-/** Take the conversation out of the list; the server is told when the time for undoing it has passed. */
-function drop({ thread_id: thread, title }) {
-  finish();
+async function remove({ thread_id: thread, title }) {
   const element = byId("conversations").querySelector(`[data-thread="${thread}"]`);
   const next = element.nextElementSibling ?? element.previousElementSibling;
-  pending = { thread, timer: setTimeout(finish, UNDO_MS) };
-  element.remove();
   (next?.querySelector("a") ?? byId("search")).focus();
-  const words = text("deleted", { name: title });
-  announce(words);
-  notify(words, undo);
-}
-
-function undo() {
-  const thread = pending?.thread;
-  clearTimeout(pending?.timer);
-  pending = null;
-  byId("toasts").replaceChildren();
-  load().then(() => byId("conversations").querySelector(`[data-thread="${thread}"] a`)?.focus());
-}
-
-/** Delete what was dropped; `isLeaving` while the page is closed, when no answer can be read. */
-async function finish(isLeaving = false) {
-  if (!pending) return;
-  const { thread, timer } = pending;
-  clearTimeout(timer);
-  pending = null;
-  // The page may be loaded again before the server has deleted it.
-  keep("deleted", thread, "sessionStorage");
-  byId("toasts").replaceChildren();
   try {
-    await request(`threads/${thread}`, { method: "DELETE", keepalive: isLeaving === true });
+    await request(`threads/${thread}`, { method: "DELETE" });
     deleted(thread);
+    notify(text("deleted", { name: title }));
   } catch (error) {
-    keep("deleted", null, "sessionStorage");
     notify(error.message);
   }
   load();

@@ -1,9 +1,8 @@
 /** The configured sources, for operators: their state, a form to test and add one, and their removal. */
 
-import { announce } from "./announce.js";
 import { postJson, request } from "./api.js";
-import { button, confirmed, field, fold, labelled } from "./controls.js";
-import { byId, make } from "./dom.js";
+import { button, checkbox, choice, confirmed, field, fold, form, labelled, showError, submit } from "./controls.js";
+import { announce, byId, make } from "./dom.js";
 import { say, text } from "./language.js";
 import { numberText } from "./numbers.js";
 
@@ -34,28 +33,35 @@ const FIELDS = {
 /** The bytes that files of databases have, as text, and where. */
 const SIGNATURES = [[0, "SQLite format 3"], [8, "DUCK"]];
 let changed = () => {};
+/** The key of what is said of a source that was added: the first one takes the place of the sample shop. */
+let addedKey = "";
 
-/** Show the button that opens the sources if `mayEdit`; `onChange` is called when there is another one, or one less. */
-export function addSourceSettings(mayEdit, onChange) {
+/** Show the button that opens the sources if they may be edited; `onChange` is called when there is another one, or one less. */
+export function addSourceSettings({ may_edit_sources: mayEdit, is_sample: isSample }, onChange) {
   changed = onChange;
+  addedKey = isSample ? "sources_added_first" : "sources_added";
   const opening = byId("edit-sources");
   opening.hidden = !mayEdit;
-  opening.onclick = () => new SourcesView(byId("sources-dialog"), onChange).open();
+  opening.onclick = () => new SourcesView(byId("sources-dialog")).open();
 }
 
-/** Return the offer to add `file` as a source, where it is a database and the user may add some; else null. `done(name)` is called once it is added. */
+/**
+ * Return the offer to add `file` as a source, where it is a database and the user may add some; else null.
+ * `done(name, key)` is called once it is added, with the key of what is said of it, or without a name if it is not.
+ */
 export async function databaseOffer(file, done) {
   const head = String.fromCharCode(...new Uint8Array(await file.slice(0, 32).arrayBuffer()));
   if (byId("edit-sources").hidden || !SIGNATURES.some(([at, sign]) => head.startsWith(sign, at))) return null;
   const state = say(make("p", { role: "status" }), "sources_offer", { name: file.name });
   const add = async () => {
+    const key = addedKey;
     say(state, "sources_checking");
     try {
       const body = new FormData();
       body.append("file", file);
       const { name } = await (await request(`${PATH}/files`, { method: "POST", body })).json();
       await changed();
-      done(name);
+      done(name, key);
     } catch (error) {
       showError(state, error);
     }
@@ -64,8 +70,8 @@ export async function databaseOffer(file, done) {
 }
 
 class SourcesView {
-  constructor(dialog, onChange) {
-    Object.assign(this, { dialog, onChange });
+  constructor(dialog) {
+    this.dialog = dialog;
     this.state = make("p", { class: "hint", role: "status", tabindex: "-1" });
     this.list = make("div", { class: "proposals" });
     this.adding = make("div", {});
@@ -84,7 +90,6 @@ class SourcesView {
     try {
       const { sources, may_edit: mayEdit } = await (await request(PATH)).json();
       this.list.replaceChildren(...sources.map((source) => this.sourceView(source)));
-      this.hasOwn = sources.length > 0;
       this.adding.replaceChildren(...(mayEdit ? [fold("sources_add", this.form())] : []));
       if (!mayEdit) say(this.state, "sources_tenant");
       else if (!sources.length) say(this.state, "sources_none");
@@ -96,7 +101,7 @@ class SourcesView {
 
   /** Tell the page and this view that the sources have changed, and say so. */
   async changed(key, name) {
-    await Promise.all([this.load(), this.onChange()]);
+    await Promise.all([this.load(), changed()]);
     say(this.state, key, { name });
     this.state.focus();
     announce(text(key, { name }));
@@ -105,7 +110,7 @@ class SourcesView {
   sourceView({ name, engine, description, url, may_remove: mayRemove }) {
     const state = make("p", { class: "source-state", role: "status" });
     const check = () => checkSource(name, state);
-    const tools = make("div", { class: "buttons" }, button("sources_test", check, { name }));
+    const tools = make("div", { class: "buttons" }, say(button("sources_test", check), "sources_test_one", { name }, "aria-label"));
     if (mayRemove) tools.append(confirmed("sources_remove", "sources_remove_sure", () => this.remove(name, state)));
     check();
     return make("article", { class: "proposal" },
@@ -127,13 +132,12 @@ class SourcesView {
   form() {
     const name = field("sources_name", { type: "text", required: true, maxlength: "63", dir: "auto" });
     const description = field("sources_description", { type: "text", maxlength: "500", dir: "auto" });
-    const options = Object.entries(ENGINES).map(([value, [title]]) =>
-      title ? make("option", { value }, title) : say(make("option", { value }), "sources_by_url"));
-    const engine = say(make("select", {}, ...options), "sources_engine", {}, "aria-label");
+    const options = Object.entries(ENGINES).map(([value, [title]]) => [value, title ? () => title : "sources_by_url"]);
+    const engine = choice(options, "postgresql", () => showFields());
     const own = make("div", { class: "source-fields" });
     const result = make("div", { class: "source-result", role: "status", tabindex: "-1" });
-    const writable = say(make("input", { type: "checkbox" }), "sources_accept_writable", {}, "aria-label");
-    const accepting = make("label", { class: "check", hidden: true }, writable, say(make("span"), "sources_accept_writable"));
+    const accepting = checkbox("sources_accept_writable", {});
+    const writable = accepting.firstChild;
     const fields = () => ENGINES[engine.value][1];
     const showFields = () => {
       own.replaceChildren(...fields().map((each) => field(`sources_${each}`, { "data-field": each, ...FIELDS[each] })));
@@ -141,13 +145,11 @@ class SourcesView {
       writable.checked = false;
       result.replaceChildren();
     };
-    engine.addEventListener("change", showFields);
     showFields();
-    const form = make("form", { autocomplete: "off" }, name, description,
+    const made = form({ autocomplete: "off" }, () => send("", ({ name: added }) => this.changed(addedKey, added)), name, description,
       labelled("sources_engine", engine),
       own, say(make("p", { class: "hint" }), "sources_stored"), result, accepting,
-      make("div", { class: "buttons" }, button("sources_test", () => send("/test", (tested) => showTest(tested, result, accepting))),
-        say(make("button", { type: "submit" }), "sources_save")));
+      make("div", { class: "buttons" }, button("sources_test", () => send("/test", (tested) => showTest(tested, result, accepting))), submit("sources_save")));
     const body = () => {
       const given = { name: name.lastChild.value, description: description.lastChild.value, allow_writable_account: writable.checked };
       if (engine.value) given.engine = engine.value;
@@ -158,7 +160,7 @@ class SourcesView {
     };
     let isSending = false;
     const send = async (path, show) => {
-      if (isSending || !form.reportValidity()) return;
+      if (isSending || !made.reportValidity()) return;
       isSending = true;
       result.replaceChildren(say(make("p", {}), "sources_checking"));
       try {
@@ -170,11 +172,7 @@ class SourcesView {
         isSending = false;
       }
     };
-    form.addEventListener("submit", (event) => {
-      event.preventDefault();
-      send("", ({ name: added }) => this.changed(this.hasOwn ? "sources_added" : "sources_added_first", added));
-    });
-    return form;
+    return made;
   }
 }
 
@@ -203,9 +201,4 @@ function showTest(tested, result, accepting) {
     ...(needsAdvice ? [fold("sources_advice", make("pre", {}, advice))] : []));
   accepting.hidden = !canWrite;
   announce(result.firstChild.textContent);
-}
-
-function showError(place, { message }) {
-  place.replaceChildren(make("span", { class: "error", role: "alert" }, message));
-  announce(message);
 }

@@ -1,8 +1,7 @@
 /** Questions to start with, and the tables of the source that is asked: beside the conversation, or in a sheet. */
 
-import { announce } from "./announce.js";
 import { postJson, request } from "./api.js";
-import { byId, make } from "./dom.js";
+import { announce, byId, make } from "./dom.js";
 import { onceKeyGiven } from "./key.js";
 import { onLanguage, say, text } from "./language.js";
 

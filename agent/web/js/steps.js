@@ -1,7 +1,6 @@
 /** The steps of a run as they end. */
 
-import { announce } from "./announce.js";
-import { make } from "./dom.js";
+import { announce, make } from "./dom.js";
 import { say, text } from "./language.js";
 import { secondsText } from "./numbers.js";
 import { sqlView } from "./sql.js";

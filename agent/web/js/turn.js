@@ -1,8 +1,7 @@
 /** One turn of a conversation: what the user said, and what came of it. */
 
-import { announce } from "./announce.js";
 import { wordsOf } from "./answer.js";
-import { byId, make } from "./dom.js";
+import { announce, byId, make } from "./dom.js";
 import { run, shareDone } from "./events.js";
 import { failureView } from "./failure.js";
 import { say } from "./language.js";

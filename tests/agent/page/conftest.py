@@ -21,7 +21,7 @@ FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
     "--disable-sync", "--no-first-run", "--disable-quic",
 )  # fmt: skip
-SETTINGS = {"api_keys", "clarify", "enable_sql_validation", "llm_model", "run_sql", "source", "sources"}
+SETTINGS = {"api_keys", "clarify", "enable_sql_validation", "llm_base_url", "llm_model", "run_sql", "source", "sources"}
 """What a test may set of the server."""
 TIMEOUT_MS = 60_000
 """How long an action or an expectation may take on a loaded machine."""
@@ -82,8 +82,10 @@ def visit(chromium: Browser, cache_dir: Path) -> Iterator[Callable[..., Site]]:
         def open_page(model: Model | None = None, **context: Any) -> Site:
             model = model or Model()
             fake = stack.enter_context(FakeOpenAI(default=model))
-            named = {"llm_model": "fake"} | {name: context.pop(name) for name in SETTINGS & context.keys()}
-            settings = load_settings(cache_dir=cache_dir, llm_base_url=fake.base_url, **named)
+            named = {name: context.pop(name) for name in SETTINGS & context.keys()}
+            settings = load_settings(
+                **{"cache_dir": cache_dir, "llm_base_url": fake.base_url, "llm_model": "fake"} | named
+            )
             services = Services(settings, any_source=False)
             base = stack.enter_context(running(create_app(services)))
             opened = chromium.new_context(locale=context.pop("locale", "en-US"), reduced_motion="reduce", **context)

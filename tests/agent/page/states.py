@@ -316,7 +316,9 @@ def sidebar_rename(stage: Stage) -> None:
 def deleted(stage: Stage) -> None:
     stage.answered(HOW_MANY, COUNT)
     stage.page.locator("#conversations li").first.hover()
-    stage.page.locator("#conversations li").first.get_by_role("button", name="Delete").click()
+    delete = stage.page.locator("#conversations li").first.get_by_role("button", name="Delete")
+    delete.click()
+    delete.click()
     expect(stage.page.locator(".toast")).to_be_visible()
 
 

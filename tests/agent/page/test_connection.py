@@ -3,13 +3,18 @@
 import json
 import threading
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from datasphinx.agent.embedded.tiers import TIERS
 from datasphinx.agent.server.keys import hash_of, new_key
 from tests.agent.page.conftest import Site
-from tests.agent.page.said import Model
+from tests.agent.page.said import ASKS, QUESTION, Model
+from tests.fake_openai import Reply
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 
@@ -17,7 +22,17 @@ COUNT = "SELECT COUNT(*) AS orders FROM orders"
 HOW_MANY = "How many orders were placed?"
 STEP = 'event: step\r\ndata: {"node": "plan", "line": "✓ plan 0.1 s  run_query", "latency_ms": 1}\r\n\r\n'
 
+DEAD = "http://127.0.0.1:9/v1"
 Visit = Callable[..., Site]
+
+
+class Rejecting(Model):
+    """A model that can reject the key."""
+
+    is_rejecting = False
+
+    def __call__(self, request: dict[str, Any]) -> Any:
+        return Reply(status=401) if self.is_rejecting else super().__call__(request)
 
 
 def events(page: Page, body: str) -> None:
@@ -125,8 +140,56 @@ def test_who_gives_no_key_is_told_that_one_is_wanted(visit: Visit) -> None:
     expect(site.page.locator(".failure .error")).to_contain_text("key")
 
 
-def test_a_file_that_cannot_be_read_is_told(visit: Visit) -> None:
-    site = visit()
-    site.page.locator("#file").set_input_files({"name": "a.xlsx", "mimeType": "x/y", "buffer": b"PK\x03\x04broken"})
-    expect(site.page.get_by_role("alert")).to_contain_text("a.xlsx")
-    expect(site.page.locator(".chip")).to_have_count(0)
+def test_a_file_that_cannot_be_read_is_told_beside_those_that_can(visit: Visit) -> None:
+    page = visit().page
+    broken = {"name": "a.xlsx", "mimeType": "x/y", "buffer": b"PK\x03\x04broken"}
+    read = {"name": "b.csv", "mimeType": "text/csv", "buffer": b"city,units\nKazan,1\nTver,2\n"}
+    page.locator("#file").set_input_files([broken, read])
+    expect(page.locator(".chip")).to_contain_text(["b.csv"])
+    expect(page.get_by_role("alert")).to_contain_text("a.xlsx")
+    page.locator("#file").set_input_files([read])
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
+@pytest.mark.parametrize("is_embedded", [True, False])
+def test_a_model_that_is_not_there_is_told_with_the_fix(
+    visit: Visit, is_embedded: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The embedded model without its file, and an endpoint that nobody serves."""
+    monkeypatch.setattr("datasphinx.agent.embedded.server._servers", {})
+    monkeypatch.setitem(TIERS, "base", replace(TIERS["base"], adapter=tmp_path / "missing.gguf"))
+    endpoint = {"llm_base_url": None, "llm_model": None} if is_embedded else {"llm_base_url": DEAD}
+    page = (site := visit(**endpoint)).page
+    site.ask(HOW_MANY)
+    expect(page.get_by_role("alert")).to_contain_text("missing.gguf" if is_embedded else DEAD)
+    expect(page.get_by_role("alert")).not_to_contain_text("whoever runs this server")
+    page.get_by_role("button", name="Test the connection").click()
+    expect(page.locator(".failure [role=status]")).to_contain_text("missing.gguf" if is_embedded else DEAD)
+
+
+def test_a_question_back_that_the_model_cannot_go_on_with_tells_the_cause(visit: Visit) -> None:
+    model = Rejecting(reviews=(ASKS,))
+    page = (site := visit(model)).page
+    site.ask(QUESTION)
+    expect(page.locator(".option")).to_have_count(2)
+    model.is_rejecting = True
+    site.ask("only those of 2024")
+    why = page.locator(".turn").last.locator(".asked-back .why")
+    expect(why.get_by_role("alert")).to_contain_text("refused the request")
+    model.is_rejecting = False
+    why.get_by_role("button", name="Test the connection").click()
+    expect(why.get_by_role("status")).to_contain_text("The model answers")
+
+
+def test_the_rows_before_an_error_are_saved_under_the_question(visit: Visit) -> None:
+    page = (site := visit(Model(COUNT, reviews=()), accept_downloads=True)).page
+    table = {"columns": ["n"], "rows": [[1], [2]], "formats": [], "additive": []}
+    failed = {"error": {"code": "statement_timeout", "message": "slow"}, "audit": {"trace_id": ""}, "tables": [table]}
+    output = {**failed, "sql": None, "report": None, "answer": "", "charts": [], "clarification": None}
+    events(page, f"event: output\ndata: {json.dumps({**output, 'thread_id': None, 'run_id': None})}\n\n")
+    site.ask(HOW_MANY)
+    expect(page.locator(".failure tbody tr")).to_have_count(2)
+    page.locator(".failure .menu summary").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save as CSV").click()
+    assert download.value.suggested_filename == "how-many-orders-were-placed.csv"

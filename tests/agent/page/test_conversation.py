@@ -78,7 +78,7 @@ def test_a_file_that_is_kept_is_chosen_from_the_list(visit: Visit) -> None:
     site.page.reload()
     expect(site.page.locator(".chip")).to_have_count(0)
     site.page.get_by_label("Data source").select_option(label="a.csv")
-    expect(site.page.locator(".chip bdi")).to_have_text("a.csv")
+    expect(site.page.locator(".chip .name")).to_have_text("a.csv")
 
 
 def test_a_new_conversation_leaves_the_files_and_their_errors(visit: Visit) -> None:

@@ -132,6 +132,19 @@ def test_keys_of_the_page_do_not_leave_the_editor_except_tab(visit: Visit, sourc
     expect(page.get_by_role("button", name="Run the SQL", exact=True)).to_be_focused()
 
 
+def test_an_edited_statement_is_stopped(visit: Visit, sources: dict[str, Any]) -> None:
+    site = visit(Model(COUNT, reviews=()), run_sql=True, clarify="never", sources=sources, locale="de-DE")
+    page = site.page
+    page.get_by_label("Ihre Frage").fill("Wie viele Kunden?")
+    page.keyboard.press("Enter")
+    page.locator(".explain summary").click()
+    page.get_by_role("button", name="SQL bearbeiten").click()
+    page.route("**/sql", lambda route: None)
+    page.get_by_role("button", name="SQL ausführen", exact=True).click()
+    page.get_by_role("button", name="Abbrechen").click()
+    expect(page.locator(".edited .result").get_by_role("alert")).to_have_text("Abgebrochen")
+
+
 def test_guard_refuses_an_edited_statement_on_the_page(visit: Visit, sources: dict[str, Any]) -> None:
     page = opened(visit(Model(COUNT, reviews=()), run_sql=True, clarify="never", sources=sources))
     write(page, "DELETE FROM customers")

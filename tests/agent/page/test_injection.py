@@ -137,5 +137,5 @@ def test_the_name_of_a_file(visit: Visit) -> None:
     name = "<img src=x onerror=window.hit=1>.csv"
     site = visit()
     site.page.locator("#file").set_input_files({"name": name, "mimeType": "text/csv", "buffer": b"a,b\n1,2\n3,4\n"})
-    expect(site.page.locator(".chip bdi")).to_have_text(name)
+    expect(site.page.locator(".chip .name")).to_have_text(name)
     unharmed(site.page)

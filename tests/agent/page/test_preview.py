@@ -37,10 +37,12 @@ def test_the_header_the_types_and_the_notes_are_shown_and_can_be_changed(visit: 
     preview.get_by_role("button", name="Close the preview").click()
     expect(preview).to_be_hidden()
     expect(page.get_by_label("Your question")).to_be_focused()
-    page.locator("#file").set_input_files({"name": "b.csv", "mimeType": "text/csv", "buffer": TITLED})
+    page.locator("#file").set_input_files({"name": "b.csv", "mimeType": "text/csv", "buffer": TITLED + b"west,5\n"})
     expect(preview).to_be_visible()
     site.ask("How many pairs?")
     expect(preview).to_be_hidden()
+    page.locator(".chip").get_by_role("button", name="b.csv", exact=True).click()
+    expect(preview).to_contain_text("b.csv")
 
 
 def test_each_sheet_becomes_a_table(visit: Visit) -> None:

@@ -1,6 +1,5 @@
 """Conversations beside the page, their addresses, and questions that wait."""
 
-import re
 import threading
 from collections.abc import Callable
 
@@ -116,37 +115,22 @@ def test_a_conversation_is_renamed_by_keys(two: Site) -> None:
     listed(page, "Number of orders?", "<b>Orders</b>")
 
 
-def test_a_deletion_is_undone(two: Site) -> None:
+def test_a_conversation_is_deleted_by_a_second_click(two: Site) -> None:
     page = two.page
-    page.get_by_role("button", name="Delete Number of orders?").click()
+    delete = page.get_by_role("button", name="Delete Number of orders?")
+    delete.click()
+    expect(delete).to_have_text("Delete?")
+    page.get_by_label("Your question").focus()
+    expect(delete).to_have_text("×")
+    listed(page, "Number of orders?", HOW_MANY)
+    delete.click()
+    delete.click()
     listed(page, HOW_MANY)
-    expect(page.locator(".toast")).to_contain_text("Deleted: Number of orders?")
-    page.get_by_role("button", name="Undo").click()
-    listed(page, "Number of orders?", HOW_MANY)
-    page.reload()
-    listed(page, "Number of orders?", HOW_MANY)
-
-
-def test_a_deletion_takes_effect_after_some_seconds(visit: Visit) -> None:
-    site = visit(Model(COUNT, reviews=()), **WIDE)
-    site.page.clock.install()
-    ask(site, HOW_MANY)
-    listed(site.page, HOW_MANY)
-    site.page.get_by_role("button", name=f"Delete {HOW_MANY}").click()
-    with site.page.expect_response(re.compile("/threads/")) as response:
-        site.page.clock.fast_forward(9000)
-    assert (response.value.request.method, response.value.status) == ("DELETE", 204)
-    expect(site.page.locator(".welcome")).to_be_visible()
-    site.page.go_back()
-    expect(site.page.locator(".toast")).to_be_visible()
-    expect(site.page.locator(".turn")).to_have_count(0)
-
-
-def test_a_deletion_takes_effect_when_the_page_is_left(two: Site) -> None:
-    two.page.get_by_role("button", name=f"Delete {HOW_MANY}").click()
-    two.page.reload()
-    listed(two.page, "Number of orders?")
-    two.page.wait_for_function("async () => (await (await fetch('threads')).json()).threads.length === 1")
+    expect(page.get_by_role("link", name=HOW_MANY)).to_be_focused()
+    expect(page.locator(".toast")).to_have_text("Deleted: Number of orders?")
+    expect(page.locator(".welcome")).to_be_visible()
+    page.go_back()
+    expect(page.locator(".turn")).to_have_count(0)
 
 
 def test_a_link_leads_to_an_answer(two: Site) -> None:

@@ -65,16 +65,27 @@ def test_a_source_is_tested_added_asked_and_removed(visit: Visit, tmp_path: Path
 @pytest.mark.parametrize("width", [1440, 390])
 def test_a_dropped_database_offers_to_become_a_source(visit: Visit, tmp_path: Path, width: int) -> None:
     made = make_table(tmp_path, "title TEXT", [["Emma"], ["Ada"]], table="books").rename(tmp_path / "library.sqlite")
+    other = make_table(tmp_path, "wood TEXT", [["oak"]], table="shelves").rename(tmp_path / "shelf.sqlite")
     page = visit(viewport={"width": width, "height": 844}).page
     expect(page.locator("#start-tree .name").first).to_have_text("categories")
     page.locator("#file").set_input_files(made)
     expect(page.locator("#file-state")).to_contain_text("library.sqlite is a database. Add it as a source?")
     page.locator("#file-state").get_by_role("button", name="Cancel").click()
     expect(page.locator("#file-state")).to_be_empty()
-    page.locator("#file").set_input_files(made)
-    page.locator("#file-state").get_by_role("button", name="Add", exact=True).click()
+    page.locator("#file").set_input_files([made, other])
+    offers = page.locator("#file-state > div")
+    expect(offers).to_have_count(2)
+    offers.first.get_by_role("button", name="Add", exact=True).click()
     expect(page.locator("#start-tree .name")).to_have_text(["books"])
     expect(page.get_by_label("Data source").locator("option:checked")).to_have_text("library")
+    expect(page.locator(".toast")).to_have_text(
+        "library was added. Questions are about it from now on, and no longer about the sample shop."
+    )
+    expect(offers).to_contain_text(["shelf.sqlite is a database."])
+    offers.get_by_role("button", name="Add", exact=True).click()
+    expect(page.locator(".toast")).to_have_text("shelf was added.")
+    expect(page.get_by_label("Data source").locator("option:checked")).to_contain_text("shelf")
+    expect(offers).to_have_count(0)
 
 
 def test_the_sources_fit_a_phone_and_say_what_is_wrong(visit: Visit, tmp_path: Path) -> None:
