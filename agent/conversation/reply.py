@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
+from datasphinx.agent.answers.answer import Answer
 from datasphinx.agent.core.failure import error_info
 from datasphinx.agent.messages import language_of
 from datasphinx.agent.record.step import new_audit
@@ -55,14 +56,5 @@ def refusal(failure: dict[str, Any], inputs: Mapping[str, Any], thread_id: str |
     text = str(inputs.get("question") or inputs.get("clarification_answer") or "")
     language = language_of(text)
     info = error_info(failure, language)
-    empty: dict[str, Any] = {
-        "language": language,
-        "output_type": None,
-        "value": None,
-        "sql": None,
-        "tables": [],
-        "charts": [],
-        "confidence": None,
-        "clarification": None,
-    }
-    return reply_of({**empty, "answer": info["message"], "error": info, "audit": new_audit("")}, thread_id)
+    output = Answer(info["message"], language, status="error", error=info).output()
+    return reply_of({**output, "audit": new_audit("")}, thread_id)

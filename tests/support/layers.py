@@ -20,7 +20,8 @@ clarify
 embedded tools
 connect
 services routes
-answers conversation proposals
+answers proposals
+conversation
 responses analysis readiness
 node_runner
 nodes

@@ -36,24 +36,8 @@ from datasphinx.agent.server.tenants import Tenant, current_tenant
 
 _VERSION = "1.0"
 _MAX_ID_CHARS = 500
-_IN_STATE = (
-    "answer",
-    "language",
-    "output_type",
-    "sql",
-    "tables",
-    "charts",
-    "confidence",
-    "status",
-    "clarification",
-    "definitions",
-    "checked",
-    "metric",
-    "chosen",
-    "error",
-    "thread_id",
-)
-"""The fields of an output that a state snapshot contains."""
+_NOT_IN_STATE = {"value", "audit", "run_id"}
+"""The fields of an output that a state snapshot does not contain."""
 
 
 class _Wire(BaseModel):
@@ -206,8 +190,7 @@ class _Run:
         # After an error, the clarifying question of the linked run is still open.
         if run_id and not (error and self._is_linked):
             self._tenant.threads.link(self._name, Link(reply["thread_id"] or "", run_id))
-        fields: Mapping[str, Any] = reply
-        state = {name: fields[name] for name in _IN_STATE if name in fields}
+        state = {name: value for name, value in reply.items() if name not in _NOT_IN_STATE}
         events = [_event("STATE_SNAPSHOT", snapshot={**state, "trace_id": reply["audit"]["trace_id"]})]
         usage = _usage(reply["audit"])
         if error:
