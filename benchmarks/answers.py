@@ -2,6 +2,7 @@
 
     python -m benchmarks.answers --prompts FOLDER
     python -m benchmarks.answers --replies FILE... --table FILE
+    python -m benchmarks.answers --replies FILE... --effort high [--prompts FOLDER] [--texts FILE --table FILE]
 
 The first command writes the prompts of `tests/fixtures/answers/questions.jsonl`, or of the file that `--questions`
 names, in files of 25 questions; lines that a prompt has in common with the first one of its database are written once.
@@ -9,7 +10,8 @@ The second command reads lines `{"id", "reply"}`, where `reply` has the fields o
 through the graph with its reply, writes what a user sees and what it cost to a Markdown file, and prints the figures.
 Questions without a reply are left out of the figures, and so are those whose database is absent: the SQLite files of
 `--databases`, or the PostgreSQL server of `TEST_POSTGRES_URL`, where the schemas `tests/fixtures/answers/*.sql` are
-created and dropped.
+created and dropped. At high effort, a model that sees the rows writes the texts about several of them: the third
+command writes its prompts, or reads lines `{"id", "text"}`.
 """
 
 import argparse
@@ -23,7 +25,7 @@ from datetime import date
 from itertools import takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, get_args
 
 from langchain_core.outputs import ChatResult
 from sqlalchemy import create_engine
@@ -37,12 +39,13 @@ from benchmarks.spider import DEV
 from datasphinx.agent.evals.run import evaluation_settings
 from datasphinx.agent.graph import build_graph
 from datasphinx.agent.llm.formats import response_format
-from datasphinx.agent.llm.schemas import GeneratedSQL, SQLValidation
+from datasphinx.agent.llm.schemas import CheckedText, GeneratedSQL, NarratedAnswer, SQLValidation
 from datasphinx.agent.llm.scripted import Scripted, ScriptedModel
 from datasphinx.agent.schema.describe import estimate_tokens
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
 from datasphinx.agent.sources.names import SAMPLE
+from datasphinx.agent.types import Effort
 from tests.support.servers import POSTGRES_URL
 
 FOLDER = Path(__file__).resolve().parents[1] / "tests/fixtures/answers"
@@ -55,9 +58,10 @@ SHOWN_ROWS = 8
 
 
 class Model(ScriptedModel):
-    """Gives `reply` for every statement, confirms every validation, and keeps the schema that was asked for."""
+    """Gives `reply` for every statement, `text` for rows, confirms all, and keeps the schema that was asked for."""
 
     reply: Any = None
+    text: str = ""
     json_schema: Any = None
 
     def __init__(self) -> None:
@@ -65,12 +69,14 @@ class Model(ScriptedModel):
         answers: dict[str, list[Scripted]] = {
             GeneratedSQL.__name__: [lambda _: self.reply],
             SQLValidation.__name__: [{"is_valid": True}],
+            NarratedAnswer.__name__: [lambda _: {"answer": self.text}],
+            CheckedText.__name__: [{"unsupported": []}],
         }
         super().__init__(answers, repeat_last=True)
 
     def _generate(self, *arguments: Any, **options: Any) -> ChatResult:
         asked = response_format(options).get("json_schema", {})
-        if asked.get("name") == GeneratedSQL.__name__:
+        if asked.get("name") in (GeneratedSQL.__name__, NarratedAnswer.__name__):
             self.json_schema = asked["schema"]
         return super()._generate(*arguments, **options)
 
@@ -121,34 +127,38 @@ def sources(names: Sequence[str], databases: Path, stack: ExitStack) -> dict[str
 
 
 def ask(
-    questions: Sequence[Line], found: dict[str, str], replies: dict[str, Any]
+    questions: Sequence[Line], found: dict[str, str], replies: dict[str, Any], texts: dict[str, str], effort: Effort
 ) -> Iterator[tuple[Line, Line, Model]]:
     """Yield each question with the output and the calls of its model; without a reply, an empty statement is given."""
     for question in questions:
         model = Model()
+        model.text = texts.get(question["id"], "")
         model.reply = replies.get(question["id"], {"sql": "", "reply": "-"})
         settings = evaluation_settings(load_settings(source=found[question["db"]], allow_writable_account=True))
         today = TODAYS.get(question["db"], TODAY)
         services = Services(settings, model=model, today=lambda today=today: today)
-        output = build_graph(services).invoke({"question": question["question"]})
+        output = build_graph(services).invoke({"question": question["question"], "effort": effort})
         services.close()
         yield question, output, model
 
 
-def write_prompts(questions: Sequence[Line], found: dict[str, str], folder: Path) -> None:
-    """Write the prompts of the first calls to `folder`, in files of 25 questions."""
+def write_prompts(
+    questions: Sequence[Line], found: dict[str, str], replies: dict[str, Any], effort: Effort, folder: Path
+) -> None:
+    """Write the prompts of the first calls to `folder`, or with replies those about rows, in files of 25 questions."""
     folder.mkdir(parents=True, exist_ok=True)
     for start in range(0, len(questions), BATCH):
-        batch = ask(questions[start : start + BATCH], found, {})
+        batch = ask(questions[start : start + BATCH], found, replies, {}, effort)
         firsts: dict[str, tuple[str, list[str]]] = {}
         parts: list[str] = []
         for question, output, model in batch:
-            if not model.calls:
-                sys.stderr.write(f"{question['id']} has no call: {output['answer']}\n")
+            calls = [call for call in model.calls if not replies or call.schema_name == NarratedAnswer.__name__]
+            if not calls:
+                sys.stderr.write(f"{question['id']} has no such call: {output['answer']}\n")
                 continue
             if not parts:
                 parts.append(f"Schema of the reply: {json.dumps(model.json_schema, ensure_ascii=False)}")
-            lines = model.calls[0].prompt.splitlines()
+            lines = calls[0].prompt.splitlines()
             first_id, first = firsts.setdefault(question["db"], (question["id"], lines))
             same = 0 if first is lines else sum(takewhile(bool, map(str.__eq__, first, lines)))
             head = [f"[the first {same} lines are those of {first_id}]"] if same else []
@@ -182,7 +192,12 @@ def outcome_of(question: Line, output: Line, model: Model) -> Line:
     """Return what a user sees of a question, and what it cost."""
     reply, table = model.reply, next(iter(output.get("tables") or ()), None)
     validations = [call.prompt for call in model.calls if call.schema_name == SQLValidation.__name__]
-    sentences = [*(reply.get("answer") or ())[:1], reply.get("empty_answer") or "", reply.get("reply") or ""]
+    sentences = [
+        model.text,
+        *(reply.get("answer") or ())[:1],
+        reply.get("empty_answer") or "",
+        reply.get("reply") or "",
+    ]
     return {
         "id": question["id"],
         "question": question["question"],
@@ -241,23 +256,29 @@ def as_text(outcome: Line) -> str:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write the prompts, or the table of the answers and the figures as JSON."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.answers")
-    mode = parser.add_mutually_exclusive_group(required=True)
-    mode.add_argument("--prompts", type=Path, metavar="FOLDER", help="write the prompts to this folder")
-    mode.add_argument("--replies", type=Path, nargs="+", metavar="FILE", help="read the replies from these files")
+    parser.add_argument("--prompts", type=Path, metavar="FOLDER", help="write the prompts to this folder")
+    parser.add_argument("--replies", type=Path, nargs="+", metavar="FILE", help="read the replies from these files")
+    parser.add_argument(
+        "--texts", type=Path, nargs="+", metavar="FILE", help="read the texts about rows from these files"
+    )
+    parser.add_argument("--effort", choices=get_args(Effort), default="medium")
     parser.add_argument("--table", type=Path, metavar="FILE", help="write the answers to this file")
     parser.add_argument("--databases", type=Path, default=DEV / "databases", help="folder of the SQLite files")
     parser.add_argument("--questions", type=Path, default=FOLDER / "questions.jsonl", metavar="FILE")
     options = parser.parse_args(arguments)
+    if not (options.prompts or options.replies):
+        parser.error("name a folder for the prompts, or files with replies")
+    texts = {line["id"]: line["text"] for line in read_lines(options.texts or ())}
     replies = {line["id"]: line["reply"] for line in read_lines(options.replies or ())}
     lines = [{**each, "db": each.get("db") or each["db_id"]} for each in read_lines([options.questions])]
-    questions = [each for each in lines if options.prompts or each["id"] in replies]
+    questions = [each for each in lines if not replies or each["id"] in replies]
     with ExitStack() as stack:
         found = sources([*dict.fromkeys(each["db"] for each in questions)], options.databases, stack)
         questions = [each for each in questions if each["db"] in found]
         if options.prompts:
-            write_prompts(questions, found, options.prompts)
+            write_prompts(questions, found, replies, options.effort, options.prompts)
             return
-        outcomes = [outcome_of(*each) for each in ask(questions, found, replies)]
+        outcomes = [outcome_of(*each) for each in ask(questions, found, replies, texts, options.effort)]
     if options.table:
         options.table.write_text("\n".join(map(as_text, outcomes)), encoding="utf-8")
     if outcomes:

@@ -1,6 +1,7 @@
 """Node: turn rows, a failure, or a question to the user into the answer."""
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from datasphinx.agent.answers.answer import Answer
@@ -148,9 +149,9 @@ def _composed(
     """Return the answer with its text, value, table and chart; its text has no remarks yet."""
     effort = effort_of(state, services.settings)
     proposed = state.get("proposed_output_type") or asked.output_type
-    has_table = (state.get("output_type") or proposed) != "string"
     writer = services.roles.text_writer if "verified" not in current(state["attempts"]) and effort != "low" else None
 
+    @cache
     def narrated() -> str | None:
         if writer is None:
             return None
@@ -160,8 +161,14 @@ def _composed(
             writer,
             filters=condition_words(summary["conditions"], language_in(state)),
             instructions=source.instructions,
+            has_table=(state.get("output_type") or proposed) != "string",
             verifies=effort == "high",
         )
+
+    def worded(rows: Result) -> str:
+        # Several rows read best from a model that sees them, which costs two more calls.
+        sees_rows = effort == "high" and asked.form.get("answer") and len(rows["rows"]) > 1
+        return (narrated() if sees_rows else None) or form_text(asked.form, facts.with_rows(rows), said)
 
     return compose_answer(
         state["question"],
@@ -171,7 +178,7 @@ def _composed(
         proposed=proposed,
         sql=state["sql_request"],
         summary=summary,
-        worded=lambda rows: form_text(asked.form, facts.with_rows(rows), said, has_table=has_table),
+        worded=worded,
         narrated=narrated if writer else None,
         chart_form=asked.form.get("chart"),
     )

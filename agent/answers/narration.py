@@ -28,13 +28,14 @@ def narrate(
     *,
     filters: Sequence[str],
     instructions: str = "",
+    has_table: bool = False,
     verifies: bool = False,
 ) -> str | None:
     """Return a text about the rows of `facts`, which `model` writes with references; None if it may not be shown.
 
     The rows contain no values of secret columns, so that no prompt does; `filters` are the conditions of the statement
-    in words, and `instructions` the operator's text for prompts. A text with problems is written once more. With
-    `verifies`, another call compares the text with the rows.
+    in words, and `instructions` the operator's text for prompts. With `has_table`, a table of the rows follows. A text
+    with problems is written once more. With `verifies`, another call compares the text with the rows.
     """
     facts = seen(facts, PROMPT_ROWS)
     messages = prompts.render(
@@ -44,6 +45,7 @@ def narrate(
         language=CONVENTIONS[facts.language].name,
         question=said.question,
         filters=escaped("; ".join(filters)),
+        others=", and say that the table has the others" if has_table else "",
         rows=rows_text(facts),
     )
     try:

@@ -1,7 +1,7 @@
 """The syntax of references in a text.
 
 `{column}`, `{max.sales:region}`, `{?change.n|up|down|same}`, `{n#one|many}`, `{list|{n} in {year}}`,
-`{few|{list.city}|{rows} cities}`.
+`{rest.sales|, then {list.region:sales}}`.
 """
 
 import re
@@ -11,8 +11,8 @@ from typing import Literal
 
 from datasphinx.agent.answers.typed_values import REFERENCE
 
-_Choice = Literal["", "sign", "number", "row", "few"]
-_CHOICES: dict[str, _Choice] = {"list": "row", "few": "few"}
+_Choice = Literal["", "sign", "number", "row", "rest"]
+_CHOICES: dict[str, _Choice] = {"list": "row", "rest": "rest"}
 _PARTS = re.compile(r'\s*("[^"]*"|[^.:"]+)\s*([.:]|$)')
 
 
@@ -24,8 +24,8 @@ class Problem(ValueError):
 class Reference:
     """The text between braces, and its parts.
 
-    `words` are chosen by the sign of the selected value, or by its number as plural forms, or said of each row, or
-    chosen by the number of rows, as `chooses_by` says.
+    `words` are chosen by the sign of the selected value, or by its number as plural forms, or said of each row, or of
+    the rows after the first, as `chooses_by` says.
     """
 
     text: str
@@ -69,8 +69,8 @@ def _reference(text: str) -> Reference:
     first, *words = _split(body.removeprefix("?"))
     if is_sign:
         return Reference(body, first, "sign", tuple(map(parse, words)))
-    # The id of another result may stand before `list`.
-    choice = _CHOICES.get(first.rpartition(":")[2].strip(), "number") if words else ""
+    # The id of another result may stand before `list`, and a column after `rest`.
+    choice = _CHOICES.get(first.rpartition(":")[2].partition(".")[0].strip(), "number") if words else ""
     return Reference(body, first, choice, tuple(map(parse, words)))
 
 

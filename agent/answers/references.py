@@ -7,7 +7,7 @@ have the prefix of a table.
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
@@ -31,14 +31,14 @@ from datasphinx.agent.messages import CONVENTIONS, render
 
 __all__ = ["Filled", "ResultFacts", "Said", "facts_of", "fill", "unsupported"]
 
-_MAX_TEXTS, _FEW, _MAX_LISTED, _LEAST_MORE = 5, 5, 7, 3
-_LISTED_WHOLE = _MAX_LISTED + _LEAST_MORE - 1
-"""As many names are a list without "and 1 more"."""
+_MAX_TEXTS, _MAX_LISTED, _LISTED_WHOLE = 5, 5, 7
+"""A list has as many names; one with few more has all of them, without "and 1 more"."""
+_PERIODS = 12
+"""A list of periods has as many: the months of a year."""
 _COUNT, _PER_CENT = ColumnFormat("number", 0), ColumnFormat("percent", 1)
 _ROW = re.compile(r"-?\d+")
 _UNIT = re.compile(r"\d\W?([^\W\d]+|%)$")
 """The unit at the end of a value: the last thing after its digits."""
-_COLONS = (":", "\uff1a")
 _INFLECTED = 3
 """Units with as many letters are words, which a typed word may extend."""
 _SPACE_IN_CHINESE = re.compile("(?<=[\u3000-\u9fff\uff00-\uffef]) (?=[\u3000-\u9fff\uff00-\uffef])")
@@ -69,19 +69,17 @@ class Filled:
     values: tuple[FilledValue, ...] = ()
 
 
-def fill(text: str, facts: ResultFacts, said: Said, before: Filled | None = None, *, has_table: bool = False) -> Filled:
+def fill(text: str, facts: ResultFacts, said: Said, before: Filled | None = None) -> Filled:
     """Return `text` with the values of its references, or the reasons why it may not be shown.
 
-    It may follow the sentence `before`; the first one needs a reference. With `has_table`, a table of the rows follows,
-    and a long list after a colon is left to it.
+    It may follow the sentence `before`; the first one needs a reference.
     """
     resolver = _Resolver(facts, is_limit_said=facts.limit is not None and (Decimal(facts.limit), "") in said.figures)
     said = facts.with_literals(said)
     try:
-        template = _for_rows(parse(text.strip()), len(facts.rows))
+        template = parse(text.strip())
     except Problem as problem:
         return Filled("", (str(problem),))
-    template = _without_long_list(template, facts) if has_table else template
     values: list[FilledValue] = []
     filled = resolver.text_of(template, values)
     names = facts.names.union(*(other.names for other in facts.others.values()))
@@ -101,38 +99,6 @@ def fill(text: str, facts: ResultFacts, said: Said, before: Filled | None = None
     if problems:
         return Filled("", tuple(dict.fromkeys(problems)), directions)
     return Filled(_typeset(filled), (), directions, tuple(_typeset_values(filled, values)))
-
-
-def _for_rows(template: Template, count: int) -> Template:
-    """Return `template` with the words for few or for many rows in place of `{few|...|...}`."""
-    parts: list[str | Reference] = [""]
-    for part in template:
-        own: Template = (part,)
-        if isinstance(part, Reference):
-            words = tuple(_for_rows(each, count) for each in part.words)
-            own = (replace(part, words=words),)
-            if part.chooses_by == "few":
-                if len(words) != 2:
-                    raise Problem("{few|...|...} needs the words for few rows, and those for many")
-                own = words[count > _FEW]
-        for each in own:
-            if isinstance(each, str) and isinstance(parts[-1], str):
-                parts[-1] += each
-            else:
-                parts.append(each)
-    return tuple(parts)
-
-
-def _without_long_list(template: Template, facts: ResultFacts) -> Template:
-    """Return `template` without a list at its end, after a colon, of more rows than a list names."""
-    if len(template) < 5 or len(facts.rows) <= _LISTED_WHOLE:
-        return template
-    *start, typed, listed, end = template
-    before = str(typed).rstrip()
-    is_list = isinstance(listed, Reference) and listed.selection.partition(".")[0] == "list"
-    if not is_list or not before.endswith(_COLONS) or any(map(str.isalnum, str(end))):
-        return template
-    return (*start, before[:-1] + str(end))
 
 
 def _typeset(text: str) -> str:
@@ -238,6 +204,8 @@ class _Resolver:
             if colon and name not in self.facts.others:
                 raise Problem("there is no such result")
             return self._each_row(self.facts.others[name] if colon else self.facts, reference.words)
+        if reference.chooses_by == "rest" and self.row is None:
+            return self._rest(reference)
         value = self._value(self.facts, reference.selection, is_sign=reference.chooses_by == "sign")
         if value.beside:
             self.named.append((reference.selection, value.beside))
@@ -473,13 +441,14 @@ class _Resolver:
                 f"{one}{aside(self._cell(facts, at, row).text)}" if is_known else one
                 for one, row, is_known in zip(names, rows, known, strict=True)
             ]
-        return self._listed(list(dict.fromkeys(names)), facts)
+        return self._listed(list(dict.fromkeys(names)), facts, _most(facts, [name]))
 
     def _each_row(self, facts: ResultFacts, words: Sequence[Template]) -> str:
         """Return the words with the values of each row, as a list."""
         if len(words) != 1 or not facts.rows:
             raise Problem("it needs one text with references to columns, and rows")
         self._require_listable(facts)
+        shown: set[int] = set()
         texts, unknown = [], CONVENTIONS[facts.language].aside.format(format_value(None, _COUNT, facts.language))
         for row in range(len(facts.rows)):
             resolver = _Resolver(facts, row=row)
@@ -492,17 +461,43 @@ class _Resolver:
         self.used.append(_Use(facts, "list", -1, -1, tuple(range(len(facts.rows)))))
         conventions = CONVENTIONS[facts.language]
         has_clauses = conventions.clause_comma and list_mark(texts, facts.language) == conventions.list_comma
-        if has_clauses and len(texts) <= _LISTED_WHOLE:
+        most = _most(facts, shown)
+        if has_clauses and len(texts) <= most:
             return conventions.clause_comma.join(texts)
-        return _names(texts, facts).text
+        return _names(texts, facts, most).text
 
-    def _listed(self, names: Sequence[str], facts: ResultFacts) -> _Value:
+    def _rest(self, reference: Reference) -> str:
+        """Return the words about the rows after the first and those that tie with it.
+
+        They only add, and are left out if no order tells which rows these are, or if they may not be said.
+        """
+        name, colon, within = reference.selection.rpartition(":")
+        if (colon and name not in self.facts.others) or len(reference.words) != 1:
+            raise Problem("it needs a result and one text")
+        facts = self.facts.others[name] if colon else self.facts
+        at = self._column(facts, *path_of(within)[0][1:])
+        ranks = facts.columns[at].ranks
+        if ranks is None or facts.sorted_by is None or facts.sorted_by[0] != at:
+            return ""
+        rows = [row for row, rank in enumerate(ranks) if rank != ranks[0]]
+        if not rows:
+            return ""
+        rest = facts.with_rows({**facts.result, "rows": [facts.rows[row] for row in rows]})
+        columns = [replace(own, format=all_.spoken) for own, all_ in zip(rest.columns, facts.columns, strict=True)]
+        resolver = _Resolver(replace(rest, columns=columns, seen_rows=0))
+        text = resolver.text_of(reference.words[0])
+        if resolver.problems or any(_problems_together(resolver.used, frozenset(), {})):
+            return ""
+        self.used.append(_Use(facts, "list", at, at, tuple(rows)))
+        return text
+
+    def _listed(self, names: Sequence[str], facts: ResultFacts, most: int = _LISTED_WHOLE) -> _Value:
         """Return names as a list in words; names that all stand there have quotation marks of their own."""
         start, end = self.quotes
-        if start and len(names) <= _LISTED_WHOLE:
+        if start and len(names) <= most:
             quoted = joined([f"{start}{name}{end}" for name in names], facts.language)
             return _Value(quoted.removeprefix(start).removesuffix(end), names=len(names))
-        return _names(names, facts)
+        return _names(names, facts, most)
 
     def _require_listable(self, facts: ResultFacts) -> None:
         if facts.result["truncated"] or (facts.is_cut and facts.order is None):
@@ -567,10 +562,15 @@ def _without_start(text: str, unit: str) -> str:
     return own[len(unit) :] if unit and own.startswith(unit) and is_whole else text
 
 
-def _names(names: Sequence[str], facts: ResultFacts) -> _Value:
-    """Return names as a list in words: up to seven, and how many more there are; all if those are one or two."""
+def _most(facts: ResultFacts, shown: Iterable[int]) -> int:
+    """Return how many items a list of rows, with the columns `shown`, has in whole."""
+    return _PERIODS if any(facts.columns[at].is_period for at in shown) else _LISTED_WHOLE
+
+
+def _names(names: Sequence[str], facts: ResultFacts, most: int) -> _Value:
+    """Return names as a list in words: all if they are few, else some, and how many more there are."""
     more = len(names) - _MAX_LISTED
-    if len(names) <= _LISTED_WHOLE:
+    if len(names) <= most:
         return _Value(joined(names, facts.language), names=len(names))
     shown = list_mark(names, facts.language).join(names[:_MAX_LISTED])
     return _Value(render("names_and_more", facts.language, names=shown, count=more), names=len(names))

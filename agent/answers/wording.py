@@ -14,11 +14,10 @@ MAX_PROPOSED = 3
 _MAX_QUESTION_CHARS = 200
 
 
-def form_text(form: AnswerForm, facts: ResultFacts, said: Said, *, has_table: bool = True) -> str:
+def form_text(form: AnswerForm, facts: ResultFacts, said: Said) -> str:
     """Return the sentences of `form` with the values of the rows; empty if it has none that may be shown.
 
-    The second sentence only adds: it is left out if it may not be shown. `has_table` tells whether the rows follow as a
-    table.
+    The second sentence only adds: it is left out if it may not be shown.
     """
     if facts.is_blank:
         text = form.get("empty_answer") or ""
@@ -26,7 +25,7 @@ def form_text(form: AnswerForm, facts: ResultFacts, said: Said, *, has_table: bo
     sentences: list[str] = []
     before: Filled | None = None
     for text in form.get("answer") or ():
-        before = fill(text, facts, said, before, has_table=has_table)
+        before = fill(text, facts, said, before)
         if _is_refused(before.problems):
             break
         sentences.append(before.text)

@@ -298,13 +298,16 @@ def joined(names: Sequence[str], language: Language, most: int | None = None) ->
 
     >>> joined(["a", "b", "c"], "en"), joined(["a", "b", "c"], "en", 2), joined(["a, 1", "b, 2"], "en")
     ('a, b and c', 'a, b and others', 'a, 1; and b, 2')
+    >>> joined(["a", "b and c", "d"], "en")
+    'a, b and c, and d'
     """
     mark, conventions = list_mark(names, language), CONVENTIONS[language]
     if most is not None and len(names) > most:
         return render("answer_and_others", language, names=mark.join(names[:most]))
     if len(names) < 2:
         return "".join(names)
-    if mark == conventions.list_comma:
+    has_and = any(render("answer_and", language, names="", last="") in name for name in names)
+    if mark == conventions.list_comma and not (has_and and conventions.has_serial_comma):
         return render("answer_and", language, names=mark.join(names[:-1]), last=names[-1])
     if conventions.clause_comma:
         return mark.join(names)
@@ -312,10 +315,9 @@ def joined(names: Sequence[str], language: Language, most: int | None = None) ->
 
 
 def list_mark(names: Sequence[str], language: Language) -> str:
-    """Return what separates `names` in a list: a semicolon if one of them has a comma or an "and"."""
+    """Return what separates `names` in a list: a semicolon if one of them has a comma."""
     conventions = CONVENTIONS[language]
-    marks = (conventions.comma, conventions.list_comma, render("answer_and", language, names="", last=""))
-    has_mark = any(mark in name for name in names for mark in marks)
+    has_mark = any(mark in name for name in names for mark in (conventions.comma, conventions.list_comma))
     return conventions.semicolon if has_mark else conventions.list_comma
 
 

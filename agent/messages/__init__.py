@@ -47,6 +47,8 @@ class Conventions:
     comma: str = ", "
     list_comma: str = ", "
     """The separator in a list of names."""
+    has_serial_comma: bool = False
+    """Whether a comma may stand before "and" in a list, as one of its items has an "and"."""
     clause_comma: str = ""
     """The separator in a list of clauses that has no "and"; empty where a list of clauses is as one of names."""
     aside: str = " ({})"

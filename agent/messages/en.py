@@ -12,6 +12,7 @@ CONVENTIONS = Conventions(
     quarter="QQQ y",
     date="MMM d, y",
     long_date="MMMM d, y",
+    has_serial_comma=True,
 )
 
 TEXTS = {

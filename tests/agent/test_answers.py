@@ -392,6 +392,34 @@ def test_no_rows_have_a_sentence_of_their_own(scripted: Scripted) -> None:
     assert scripted({"GeneratedSQL": [nothing]}).ask("Who?")["answer"] == "Nobody earns less than nothing."
 
 
+SEEN = narrated("Most orders are {1.status}, followed by {2.status} ({2.orders}).")
+
+
+@pytest.mark.parametrize(("effort", "sees_rows"), [("medium", False), ("high", True)])
+def test_at_high_effort_a_model_that_sees_several_rows_words_them(
+    scripted: Scripted, effort: str, sees_rows: bool
+) -> None:
+    agent = scripted(
+        {"GeneratedSQL": [MOST] * 3, "NarratedAnswer": [SEEN], "CheckedText": [{"unsupported": []}]}, effort=effort
+    )
+    output = agent.ask("Which status do most orders have?")
+
+    (first, _), (second, orders), *_ = output["tables"][0]["rows"]
+    sentence, table, *_ = output["answer"].split("\n\n")
+    assert (sentence == f"Most orders are {first}, followed by {second} ({orders:,}).") is sees_rows
+    assert table.startswith("| Status | Orders |")
+
+
+def test_at_high_effort_one_value_and_a_refused_text_keep_the_sentence_of_the_statement(scripted: Scripted) -> None:
+    one = {"sql": "SELECT COUNT(*) AS n FROM orders", "answer": ["There are {n#order|orders}."]}
+    single = scripted({"GeneratedSQL": [one] * 3}, effort="high")
+    invented = scripted({"GeneratedSQL": [MOST] * 3, "NarratedAnswer": [narrated("12 of them.")] * 2}, effort="high")
+
+    assert single.ask(HOW_MANY)["answer"].startswith("There are 10,127 orders.")
+    assert not prompts(single, "NarratedAnswer")
+    assert invented.ask("Which status do most orders have?")["answer"].startswith("Most orders are ")
+
+
 # Audit
 
 

@@ -1,10 +1,11 @@
 """Texts with references to the values of a result."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from datasphinx.agent.answers.references import Filled, Said, fill, unsupported
+from datasphinx.agent.answers.references import Filled, ResultFacts, Said, fill, unsupported
 from tests.agent.answers.tables import CITIES, COUNT, GRID, MONTHS, PLACES, SALES, TREND, YEARS, facts_about
 
 SPRINGS = (
@@ -54,7 +55,7 @@ def filled(text: str, sql: str, rows: list[list[Any]], language: str = "en") -> 
          "500.5 euros in Berlin and 200.0 euros in Paris"),
         (MONTHS, TREND[:2], "de", "{list|{u} im {month}}.", "500 im Januar 2024 und 200 im Februar 2024."),
         (CITIES, SALES[:2], "zh", "{list|{city}{sales}元}", "Berlin 500.5元，Paris 200.0元"),
-        (CITIES, [["A1 and B1", 5], ["C1", 1]], "en", "{list|{sales} in {city}}", "5 in A1 and B1; and 1 in C1"),
+        (CITIES, [["A1 and B1", 5], ["C1", 1]], "en", "{list|{sales} in {city}}", "5 in A1 and B1, and 1 in C1"),
         (CITIES, [["A1", 12000.25], ["B1", 4000.5]], "en", "{list.city:sales}: {sum.sales}",
          "A1 (12,000) and B1 (4,001): 16,001"),
         (CITIES, [["A1", 12000.25], ["B1", 4000.5]], "en", "{list|{sales} m² in {city}}",
@@ -76,9 +77,9 @@ def filled(text: str, sql: str, rows: list[list[Any]], language: str = "en") -> 
         (CITIES, [["A1", 8.000001], ["B1", 8.0], ["C1", 1.5]], "en", "{max.sales:city} ({max.sales})",
          "A1 and B1 (8.00)"),
         (CITIES, [[f"City {chr(65 + at)}", 10 - at] for at in range(10)], "en", "{list.city}",
-         "City A, City B, City C, City D, City E, City F, City G and 3 more"),
-        (CITIES, [[f"City {chr(65 + at)}", 9 - at] for at in range(9)], "en", "{list.city}",
-         "City A, City B, City C, City D, City E, City F, City G, City H and City I"),
+         "City A, City B, City C, City D, City E and 5 more"),
+        (CITIES, [[f"City {chr(65 + at)}", 9 - at] for at in range(7)], "en", "{list.city}",
+         "City A, City B, City C, City D, City E, City F and City G"),
         (CITIES, [["A1", 4197.74], ["B1", 572.38], ["C1", 6100.5]], "en",
          "{max.sales} in {max.sales:city}, {min.sales} in {min.sales:city}, {sum.sales} in all",
          "6,101 in C1, 572 in B1, 10,871 in all"),
@@ -153,17 +154,45 @@ def test_rows_may_be_counted_up_to_a_limit_that_the_user_asked_for() -> None:
 @pytest.mark.parametrize(
     ("text", "count", "expected"),
     [
-        ("{rows#city|cities} sell: {list.city}.", 10, "10 cities sell."),
-        ("{rows#city|cities} sell: {list|{sales} in {city}}.", 10, "10 cities sell."),
-        ("{rows#city|cities} sell: {list.city}.", 3, "3 cities sell: C9, C8 and C7."),
-        ("{few|They are {list.city}|{max.sales:city} leads}, {max.sales}.", 3, "They are C9, C8 and C7, 9."),
-        ("{few|They are {list.city}|{max.sales:city} leads}, {max.sales}.", 6, "C9 leads, 9."),
-        ("They sell: {list.city}.", 10, "They sell: C9, C8, C7, C6, C5, C4, C3 and 3 more."),
+        ("They sell: {list.city}.", 3, "They sell: C9, C8 and C7."),
+        ("They sell: {list.city}.", 7, "They sell: C9, C8, C7, C6, C5, C4 and C3."),
+        ("They sell: {list.city}.", 10, "They sell: C9, C8, C7, C6, C5 and 5 more."),
+        ("We sold {list|{sales} in {city}}.", 9, "We sold 9 in C9, 8 in C8, 7 in C7, 6 in C6, 5 in C5 and 4 more."),
     ],
 )
-def test_a_long_list_is_left_to_the_table(text: str, count: int, expected: str) -> None:
-    facts = facts_about(CITIES, [[f"C{9 - at}", 9 - at] for at in range(count)])
-    assert fill(text, facts, Said("?"), has_table=True).text == expected
+def test_a_long_list_has_some_names_and_how_many_more_there_are(text: str, count: int, expected: str) -> None:
+    assert fill(text, cities([9 - at for at in range(count)]), Said("?")).text == expected
+
+
+BEST = "{max.sales:city#sells|sell} most, {max.sales}{rest.sales|, followed by {list.city:sales}}."
+
+
+@pytest.mark.parametrize(
+    ("sales", "expected"),
+    [
+        ([9, 8, 7], "C9 sells most, 9, followed by C8 (8) and C7 (7)."),
+        ([9, 9, 7], "C9 and C8 sell most, 9, followed by C7 (7)."),
+        ([8, 9, 7], "C8 sells most, 9."),
+    ],
+)
+def test_the_rows_after_the_best_follow_where_their_order_says_so(sales: list[float], expected: str) -> None:
+    facts = cities(sales)
+    assert fill(BEST, facts, Said("?")).text == expected
+
+
+def test_words_about_the_rest_are_left_out_if_they_may_not_be_said() -> None:
+    facts = cities([9, 8, 8, 7])
+
+    assert fill("{1.city} leads{rest.sales|, the {rows} others have {sum.sales}}.", facts, Said("?")).text == (
+        "C9 leads, the 3 others have 23."
+    )
+    assert fill("{1.city} leads{rest.sales|, then {unknown}}.", facts, Said("?")).text == "C9 leads."
+    assert fill("{1.city} leads{rest.sales|, then {max.sales:city} and 12 others}.", facts, Said("?")).problems
+    assert fill("{1.city} leads{rest.other|, then {list.city}}.", facts, Said("?")).problems
+
+
+def cities(sales: Sequence[float]) -> ResultFacts:
+    return facts_about(CITIES, [[f"C{9 - at}", sold] for at, sold in enumerate(sales)])
 
 
 def test_a_second_sentence_may_rely_on_the_direction_of_the_first() -> None:
