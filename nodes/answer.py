@@ -115,7 +115,7 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     told.definitions = applied_definitions(question.asked, source, sql)
     defined = defined_conditions(question.asked, source, sql)
     told.filters = short_words([each for each in summary["conditions"] if each not in defined], language)
-    told.follow_ups = proposed_questions(form.get("follow_ups", ()), known, result)
+    told.follow_ups = proposed_questions(form.get("follow_ups", ()), known, facts.names)
     turn = Turn(
         question=state["question"],
         sql=sql,

@@ -1,11 +1,10 @@
 """What the texts of an analysis may say: references to its results, and what the user and the data said."""
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from datasphinx.agent.answers.narration import seen
-from datasphinx.agent.answers.references import Said, facts_of
-from datasphinx.agent.answers.result_facts import ResultFacts
+from datasphinx.agent.answers.references import Said, facts_of, unsupported
+from datasphinx.agent.answers.result_facts import ResultFacts, names_in
 from datasphinx.agent.formatting.checks import with_formats
 from datasphinx.agent.messages import language_in
 from datasphinx.agent.schema.catalog import Catalog
@@ -33,24 +32,21 @@ def formatted_results(state: AnalystState, catalog: Catalog, formats: Mapping[st
 
 
 def said_of(state: AnalystState) -> Said:
-    """Return what a text about results may repeat: the words of the user, and the names of files and columns."""
-    columns = [name for kept in state["results"].values() for name in kept["result"]["columns"]]
-    return Said(state["question"], [*_answers(state), *_names(state), *columns])
+    """Return what a text may repeat: the words of the user, and the names of files and their columns."""
+    answers = [text for turn in state["clarifications"] for text in (turn["question"], turn["answer"])]
+    return Said(state["question"], [*answers, *_names(state)])
 
 
-def known_to(state: AnalystState) -> Said:
-    """Return what a text without references may repeat: the words of the user, and all that the calls returned."""
-    contents = [observation["content"] for observation in state["observations"] if not observation["failed"]]
-    return Said(state["question"], [*_answers(state), json.dumps(contents, ensure_ascii=False)])
-
-
-def _answers(state: AnalystState) -> Sequence[str]:
-    return [text for turn in state["clarifications"] for text in (turn["question"], turn["answer"])]
+def problems_without_rows(text: str, state: AnalystState) -> tuple[str, ...]:
+    """Return the problems of a text that has no references: figures, and names of the results, that nobody said."""
+    names = (names_in(kept["result"]) for kept in state["results"].values())
+    return unsupported(text, said_of(state), set[str]().union(*names))
 
 
 def _names(state: AnalystState) -> Iterator[str]:
-    """Yield the names of the files and sheets that the model has seen."""
+    """Yield the names of the files, their sheets and columns that the model has seen."""
     for observation in state["observations"]:
         if observation["tool"] == "get_schema" and not observation["failed"]:
             content, loaded = observation["content"], observation["content"].get("loaded", {})
             yield from filter(None, [content.get("file"), loaded.get("sheet"), *loaded.get("other_sheets", ())])
+            yield from (column["name"] for column in content["columns"])

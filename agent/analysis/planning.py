@@ -11,10 +11,10 @@ from pydantic import Field
 
 from datasphinx import prompts
 from datasphinx.agent.analysis.earlier_results import earlier_results_text, readable_results
-from datasphinx.agent.analysis.evidence import facts_of_results, known_to, said_of
+from datasphinx.agent.analysis.evidence import facts_of_results, problems_without_rows, said_of
 from datasphinx.agent.answers.narration import facts_text, unverified
 from datasphinx.agent.answers.outputs import choose_output_type
-from datasphinx.agent.answers.references import fill, unsupported
+from datasphinx.agent.answers.references import fill
 from datasphinx.agent.charts.echarts import chart_of
 from datasphinx.agent.clarify.review import question_problem
 from datasphinx.agent.core.failure import failure_of
@@ -39,6 +39,7 @@ _MAX_REASON = 500
 _SHOWN_COLUMNS = 8
 _Text = Annotated[str, Field(min_length=1, max_length=_MAX_TEXT)]
 _REMEDY = "refer to the results, and compute what they lack with run_query"
+_REPLY_WITH_RESULTS = "there are results: write `answer` in its place, with references to them"
 _MAX_CHARS = 40_000
 """Maximum length of all calls together, in characters; older calls are shown without their outcome."""
 _CLARIFY_INSTRUCTIONS = {
@@ -138,7 +139,7 @@ def _give_up(text: str, state: AnalystState) -> ControlOutcome:
     """Return the failure with the model's reason, or without one that has figures nobody said."""
     reason = one_line(text, _MAX_REASON)
     note(f"the model reports that the data cannot answer the question: {reason}")
-    problems = [SpecProblem("cannot_answer", problem) for problem in unsupported(reason, known_to(state))]
+    problems = [SpecProblem("cannot_answer", problem) for problem in problems_without_rows(reason, state)]
     return ControlOutcome(
         {"failure": failure_of(Unanswered("cannot_answer", reason="" if problems else reason))}, tuple(problems)
     )
@@ -148,9 +149,9 @@ def _reply(text: str, state: AnalystState) -> ControlOutcome:
     """Return the update for a reply without data.
 
     Raises:
-        ToolCallInvalid: it has figures that nobody gave.
+        ToolCallInvalid: it has figures that nobody gave, or there are results, which an answer refers to.
     """
-    problems = unsupported(text, said_of(state))
+    problems = (_REPLY_WITH_RESULTS,) if state["results"] else problems_without_rows(text, state)
     if problems:
         raise ToolCallInvalid(FINISH, tuple(SpecProblem("reply", problem) for problem in problems))
     return ControlOutcome({"reply": text})
@@ -223,7 +224,7 @@ def _ask_user(arguments: AskUser, state: AnalystState, settings: Settings) -> di
         [one_line(text, _MAX_TEXT) for text in arguments.options],
     )
     problem = question_problem(question, labels, state["clarifications"])
-    if figures := unsupported("\n".join([question, *labels]), known_to(state)):
+    if figures := problems_without_rows("\n".join([question, *labels]), state):
         raise ToolCallInvalid("ask_user", tuple(SpecProblem("question", figure) for figure in figures))
     if problem or not may_ask(state, settings):
         reason = "the user is not asked (again): take the likeliest reading and say so in the answer"

@@ -139,8 +139,7 @@ class ResultFacts:
     @property
     def names(self) -> set[str]:
         """The texts in the rows."""
-        texts = (cell for column in self.columns for cell in column.cells)
-        return {cell for cell in texts if isinstance(cell, str) and any(map(str.isalpha, cell))}
+        return names_in(self.result)
 
     @cached_property
     def sorted_by(self) -> tuple[int, bool] | None:
@@ -165,6 +164,12 @@ class ResultFacts:
         """Return whether no other row has the values of `row` in `columns`."""
         wanted = [self.rows[row][at] for at in columns]
         return bool(columns) and [[one[at] for at in columns] for one in self.rows].count(wanted) == 1
+
+
+def names_in(result: Result) -> set[str]:
+    """Return the texts in the rows of `result`, as far as they have letters."""
+    texts = (cell for row in result["rows"] for cell in row)
+    return {cell for cell in texts if isinstance(cell, str) and any(map(str.isalpha, cell))}
 
 
 def facts_of(result: Result, sql: str, catalog: Catalog, language: Language) -> ResultFacts:

@@ -7,7 +7,7 @@ from datasphinx.agent.core.text import question_key
 from datasphinx.agent.messages import CONVENTIONS
 from datasphinx.agent.record.step import note
 from datasphinx.agent.schema.describe import one_line
-from datasphinx.agent.types import AnswerForm, Result
+from datasphinx.agent.types import AnswerForm
 
 MAX_PROPOSED = 3
 """Number of questions that are offered."""
@@ -32,9 +32,8 @@ def form_text(form: AnswerForm, facts: ResultFacts, said: Said) -> str:
     return CONVENTIONS[facts.language].space.join(sentences)
 
 
-def proposed_questions(proposed: Sequence[str], said: Said, result: Result) -> list[str]:
-    """Return those questions of a model that type no figure, and no text of `result`, except those that were `said`."""
-    names = {cell for row in result["rows"] for cell in row if isinstance(cell, str)}
+def proposed_questions(proposed: Sequence[str], said: Said, names: Collection[str]) -> list[str]:
+    """Return those questions of a model that type no figure, and none of `names`, except those that were `said`."""
     questions = supported(filter(str.strip, proposed), said, names)
     return [one_line(question, _MAX_QUESTION_CHARS) for question in questions]
 

@@ -370,7 +370,7 @@ def test_a_wrong_end_is_told_and_costs_a_step(analyst: Analyst, dataset: str, wr
 @pytest.mark.parametrize(
     ("question", "reason", "text"),
     [
-        (QUESTION, "There is no weather in the file, only 4 rows of returns.", "The data cannot answer this question"),
+        (QUESTION, "There is no weather in the file, only returns.", "The data cannot answer this question"),
         ("Какая погода была в мае?", "В файле нет погоды.", "По этим данным ответить на вопрос нельзя"),
         ("五月的天气怎么样？", "文件中没有天气数据。", "这些数据无法回答该问题"),
     ],
@@ -616,6 +616,26 @@ def test_reasons_and_questions_state_no_invented_figure(analyst: Analyst, datase
     agent = analyst([asked, ASKED])
     assert agent.ask(datasets=[dataset])["clarification"]["question"] == "Which account?"
     assert "98765" in agent.prompts()[1]
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        step("finish", answer="{max.total_98765:账号} returned 98765 pieces."),
+        step("finish", reply="Beta returned most by far."),
+        step("finish", cannot_answer="Alpha returned 70, and the costs are missing."),
+        step("finish", cannot_answer="Beta returned most, and the costs are missing."),
+        step("ask_user", question="Beta has 70: which one?", options=["the 70 of alpha", "the rest"]),
+    ],
+    ids=["figure of an alias", "reply about results", "figure of a result", "name of a result", "question"],
+)
+def test_no_text_types_what_only_the_results_say(analyst: Analyst, dataset: str, end: dict[str, Any]) -> None:
+    spec = {**BY_ACCOUNT, "aggregations": [{"as": "total_98765", "agg": "sum", "col": "退货数量"}]}
+    done = step("finish", answer="{list.账号:total_98765}")
+    agent = analyst([query(dataset, spec), end, done])
+
+    assert agent.ask(datasets=[dataset])["answer"] == "Alpha (30) and beta (70)"
+    assert "is typed" in agent.prompts()[2] or "with references" in agent.prompts()[2]
 
 
 def test_at_high_effort_another_call_compares_the_answer_with_the_rows(analyst: Analyst, dataset: str) -> None:
