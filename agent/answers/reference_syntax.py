@@ -12,7 +12,6 @@ from typing import Literal
 from datasphinx.agent.answers.typed_values import REFERENCE
 
 _Choice = Literal["", "sign", "number", "row", "rest"]
-_CHOICES: dict[str, _Choice] = {"list": "row", "rest": "rest"}
 _PARTS = re.compile(r'\s*("[^"]*"|[^.:"]+)\s*([.:]|$)')
 
 
@@ -70,8 +69,9 @@ def _reference(text: str) -> Reference:
     if is_sign:
         return Reference(body, first, "sign", tuple(map(parse, words)))
     # The id of another result may stand before `list`, and a column after `rest`.
-    choice = _CHOICES.get(first.rpartition(":")[2].partition(".")[0].strip(), "number") if words else ""
-    return Reference(body, first, choice, tuple(map(parse, words)))
+    selection = first.rpartition(":")[2].strip()
+    choice: _Choice = "row" if selection == "list" else "rest" if selection.startswith("rest.") else "number"
+    return Reference(body, first, choice if words else "", tuple(map(parse, words)))
 
 
 def _split(body: str) -> list[str]:
