@@ -220,7 +220,9 @@ class RunState(TypedDict, total=False):
     """What the nodes of all graphs read besides the input. The last node writes the keys of `Output`."""
 
     given: dict[str, Any]
-    """The input of the run and the keys taken over from the thread. Nodes read them as state keys."""
+    """The input of the run, which its own keys hold for one step only, and the keys taken over from the thread.
+
+    Nodes read them as state keys."""
     failure: dict[str, Any] | None
     """The error that ends the question: its code and attributes."""
     error: Any

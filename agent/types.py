@@ -201,7 +201,7 @@ class Attempt(TypedDict):
     have another form than requested, it compares with values that are not stored, validation corrected it or objected
     to it, or it is a verified query that failed; None otherwise."""
     problem: NotRequired[str]
-    """The same in words, for the next attempt."""
+    """The same in words, for the next attempt: its kind is the outcome, and its names are in the words."""
     objection: NotRequired[str]
     """Why validation judged it wrong, in the words of the model."""
     form: NotRequired[AnswerForm]
