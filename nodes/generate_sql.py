@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from datasphinx.agent.answers.result_facts import names_in
 from datasphinx.agent.answers.texts_without_rows import said_about, supported_question, supported_reason
 from datasphinx.agent.answers.typed_values import unsupported
 from datasphinx.agent.clarify.codes import code_question
@@ -78,7 +79,7 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
     no_statement = _without_statement(written, question, state, source, services)
     if no_statement:
         return {**update, **no_statement}
-    if continued := _continued(written, question):
+    if continued := _continued(written, question, state.get("result"), source):
         update |= continued
         question = replace(question, text=continued["question"])
     count = state.get("clarification_count", 0)
@@ -135,11 +136,11 @@ def _without_statement(
 ) -> dict[str, Any]:
     """Return the changes of the state if no statement was written; {} if there is one or it is just empty.
 
-    It is off topic, a reply, the last rows in another form, or failed. A reply with a figure that the user did not give
-    ends the question.
+    It is off topic, a reply, the last rows in another form, or failed. A general reply replaces one with a figure or
+    name that the user did not give.
     """
     if written.is_off_topic:
-        reason = supported_reason(written.problem, said_about(question))
+        reason = supported_reason(written.problem, said_about(question), names_in(state.get("result")))
         is_last = written.is_final or not may_retrieve_again(state, services.settings)
         return {"error": reason, **({"failure": failure_of(off_topic(reason, source))} if is_last else {})}
     if not written.sql and written.problem:
@@ -147,11 +148,11 @@ def _without_statement(
             {"failure": failure_of(Unanswered("sql_not_generated", reason=written.problem))} if written.is_final else {}
         )
         return {**failure, "sql_error_info": written.problem}
-    if written.reply and (problems := unsupported(written.reply, said_about(question))):
-        note(f"the reply was not used: {'; '.join(problems)}")
-        return {"failure": failure_of(off_topic(Message("not_about_data"), source))}
     if written.reply:
-        return {"reply": written.reply}
+        problems = unsupported(written.reply, said_about(question), names_in(state.get("result")))
+        if problems:
+            note(f"the reply was not used: {'; '.join(problems)}")
+        return {"reply": render("general_reply", question.language) if problems else written.reply}
     return _in_another_form(written, question, state.get("result"), source)
 
 
@@ -174,18 +175,20 @@ def _in_another_form(written: WrittenSql, question: Question, rows: Result | Non
     }
 
 
-def _continued(written: WrittenSql, question: Question) -> dict[str, Any]:
+def _continued(written: WrittenSql, question: Question, rows: Result | None, source: Source) -> dict[str, Any]:
     """Return the changes of the state for a question that continues the last one; {} for another one.
 
     It is stored as the model reads it without the conversation, or, if that is unusable, joined to the last question:
-    figures that the user did not give would be allowed in the answer. After a chart, its answer is a chart.
+    figures and stored values that the user did not give would be allowed in the answer. After a chart, its answer is a
+    chart. `rows` are those of the last answer, if they are kept.
     """
     last = question.follows
     if not last or not written.standalone:
         return {}
     try:
         text = clean_question(written.standalone)
-        problem = "; ".join(unsupported(text, said_about(question)))
+        values = {link.value for link in source.linked_values(text, source.shown_catalog.selection())}
+        problem = "; ".join(unsupported(text, said_about(question), values | names_in(rows)))
     except InvalidQuestion as error:
         text, problem = "", str(error)
     if problem:

@@ -3,6 +3,7 @@
 from typing import Any, cast
 
 from datasphinx.agent.answers.description import description_statement
+from datasphinx.agent.answers.result_facts import names_in
 from datasphinx.agent.answers.texts_without_rows import said_about, supported_reason
 from datasphinx.agent.core.failure import failure_of
 from datasphinx.agent.core.text import clean_question
@@ -65,7 +66,9 @@ def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
     if keys:
         tables = {key: list(source.shown_catalog.tables[key].column_names) for key in keys}
         return {**update, "relevant_tables": tables, "table_list_tokens": linked.list_tokens, "error": None}
-    reason = supported_reason(linked.reason, said_about(question_of(asked))) if linked.reason else failure
+    reason = failure
+    if linked.reason:
+        reason = supported_reason(linked.reason, said_about(question_of(asked)), names_in(state.get("result")))
     reason = reason or Message("no_table_fits")
     if linked.is_final or not may_retrieve_again(asked, settings):
         update["failure"] = failure_of(off_topic(reason, source))

@@ -166,9 +166,9 @@ class ResultFacts:
         return bool(columns) and [[one[at] for at in columns] for one in self.rows].count(wanted) == 1
 
 
-def names_in(result: Result) -> set[str]:
-    """Return the texts in the rows of `result`, as far as they have letters."""
-    texts = (cell for row in result["rows"] for cell in row)
+def names_in(result: Result | None) -> set[str]:
+    """Return the texts in the rows of `result`, if there is one, as far as they have letters."""
+    texts = (cell for row in (result["rows"] if result else ()) for cell in row)
     return {cell for cell in texts if isinstance(cell, str) and any(map(str.isalpha, cell))}
 
 

@@ -1,6 +1,6 @@
 """Texts of a model without rows, replaced by plain ones if they have a figure that nobody gave."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,9 +21,12 @@ def said_about(question: Question) -> Said:
     return Said(question.text, [*(turn["question"] for turn in question.turns), *replies, *question.answers])
 
 
-def supported_reason(reason: str, said: Said) -> str:
-    """Return the reason why no table answers a question, or the general one in place of an unsupported text."""
-    problems = () if isinstance(reason, Message) else unsupported(reason, said)
+def supported_reason(reason: str, said: Said, names: Collection[str] = ()) -> str:
+    """Return the reason why no table answers a question, or the general one in place of an unsupported text.
+
+    `names` are those of the last rows, if there are any.
+    """
+    problems = () if isinstance(reason, Message) else unsupported(reason, said, names)
     if problems:
         note(f"the reason was not used: {'; '.join(problems)}")
     return Message("no_table_fits") if problems or not reason else reason

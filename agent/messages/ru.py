@@ -101,6 +101,7 @@ TEXTS = {
     "parts_not_answered": "без ответа: {parts}",
     "rejected_by_validation": "проверка запроса не приняла его: {reason}",
     "not_validated": "проверка запроса не приняла его",
+    "general_reply": "Об этом данные не говорят. Спросите об их значениях или о том, как они распределяются.",
     "sources_not_asked": "Использован источник {source}; один запрос читает один источник. Не использованы: {others}.",
     "source_has_words": "{source}, где есть {words}",
     "source_fits": "{source}, который тоже подходит",
