@@ -5,7 +5,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from datasphinx.agent.answers.result_facts import names_in
 from datasphinx.agent.answers.texts_without_rows import said_about, supported_question, supported_reason
 from datasphinx.agent.answers.typed_values import unsupported
 from datasphinx.agent.clarify.codes import code_question
@@ -33,7 +32,7 @@ from datasphinx.agent.record.step import note
 from datasphinx.agent.routes import effort_of, may_ask_again, may_retrieve_again, may_use_verified
 from datasphinx.agent.services import Services
 from datasphinx.agent.sources.source import Source
-from datasphinx.agent.sql.compare import canonical_sql
+from datasphinx.agent.sql.compare import canonical_sql, names_in
 from datasphinx.agent.state import State
 from datasphinx.agent.types import Attempt, Origin, Result
 

@@ -3,7 +3,6 @@
 from typing import Any, cast
 
 from datasphinx.agent.answers.description import description_statement
-from datasphinx.agent.answers.result_facts import names_in
 from datasphinx.agent.answers.texts_without_rows import said_about, supported_reason
 from datasphinx.agent.core.failure import failure_of
 from datasphinx.agent.core.text import clean_question
@@ -16,6 +15,7 @@ from datasphinx.agent.messages import Message
 from datasphinx.agent.routes import may_retrieve_again, may_use_verified
 from datasphinx.agent.services import Services
 from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.compare import names_in
 from datasphinx.agent.state import State
 
 

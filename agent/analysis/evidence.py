@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping
 
 from datasphinx.agent.answers.narration import seen
 from datasphinx.agent.answers.references import Said, facts_of, unsupported
-from datasphinx.agent.answers.result_facts import ResultFacts, names_in
+from datasphinx.agent.answers.result_facts import ResultFacts
 from datasphinx.agent.formatting.checks import with_formats
 from datasphinx.agent.messages import language_in
 from datasphinx.agent.schema.catalog import Catalog
+from datasphinx.agent.sql.compare import names_in
 from datasphinx.agent.state import AnalystState
 from datasphinx.agent.tools.run_query import SHOWN_ROWS
 from datasphinx.agent.types import Result, masked

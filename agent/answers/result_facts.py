@@ -14,7 +14,7 @@ from datasphinx.agent.answers.typed_values import Said
 from datasphinx.agent.formatting.formats import CALENDAR, ColumnFormat, formats_of, number_of, rounded, spoken
 from datasphinx.agent.messages import Language
 from datasphinx.agent.schema.catalog import Catalog
-from datasphinx.agent.sql.compare import is_blank
+from datasphinx.agent.sql.compare import is_blank, names_in
 from datasphinx.agent.sql.guard import shared_trees
 from datasphinx.agent.sql.output_columns import additive_columns, output_columns
 from datasphinx.agent.sql.summary import constant, sort_key, unwrapped
@@ -164,12 +164,6 @@ class ResultFacts:
         """Return whether no other row has the values of `row` in `columns`."""
         wanted = [self.rows[row][at] for at in columns]
         return bool(columns) and [[one[at] for at in columns] for one in self.rows].count(wanted) == 1
-
-
-def names_in(result: Result | None) -> set[str]:
-    """Return the texts in the rows of `result`, if there is one, as far as they have letters."""
-    texts = (cell for row in (result["rows"] if result else ()) for cell in row)
-    return {cell for cell in texts if isinstance(cell, str) and any(map(str.isalpha, cell))}
 
 
 def facts_of(result: Result, sql: str, catalog: Catalog, language: Language) -> ResultFacts:

@@ -37,19 +37,20 @@ def supported_question(
 ) -> tuple[ClarifyingQuestion, list[Reading]] | None:
     """Return a clarifying question of a model, or the general one in its place, and its readings.
 
-    The figures of an option may be those of its statement. If a label has others, there is no question; if only what it
-    means has others, the label stands for it.
+    The figures and names of an option may be those of its statement, not those of the rows. If a label has others,
+    there is no question; if only what it means has others, the label stands for it.
     """
     compared = [_compared(each.sql, source.catalog.dialect) for each in readings]
-    if unsupported(question["question"], replace(said, literals=[one for each in compared for one in each])):
+    names = {name for each in readings for name in each.names}
+    if unsupported(question["question"], replace(said, literals=[one for each in compared for one in each]), names):
         question = {**question, "question": render("which_reading", language_in(question))}
     told: list[Reading] = []
     for each, literals in zip(readings, compared, strict=True):
         known, label = replace(said, literals=literals), each.option["label"]
-        if problems := unsupported(label, known):
+        if problems := unsupported(label, known, names):
             note(f"the user was not asked: {'; '.join(problems)}")
             return None
-        reading = label if unsupported(each.option["reading"], known) else each.option["reading"]
+        reading = label if unsupported(each.option["reading"], known, names) else each.option["reading"]
         told.append(replace(each, option={**each.option, "reading": reading}))
     return {**question, "options": [each.option for each in told]}, told
 

@@ -30,7 +30,7 @@ from datasphinx.agent.messages import render
 from datasphinx.agent.record.step import note
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.sources.source import Source
-from datasphinx.agent.sql.compare import canonical_sql, comparison_key, is_blank, is_ordered
+from datasphinx.agent.sql.compare import canonical_sql, comparison_key, is_blank, is_ordered, names_in
 from datasphinx.agent.sql.repair import repair
 from datasphinx.agent.types import AnswerForm, Attempt, Clarification, ClarifyingQuestion, Option, Preview, Result
 
@@ -64,6 +64,8 @@ class Reading:
     """The rows as a sequence, if the statement orders them."""
     result_hash: str = ""
     """The hash of `content`; empty if that is None or contains secret values."""
+    names: Collection[str] = ()
+    """The texts in the rows."""
     form: AnswerForm = field(default_factory=lambda: AnswerForm())
     """The form of the answer of `sql`."""
 
@@ -267,7 +269,8 @@ def _execute_reading(option: ReadingOption, source: Source) -> Reading | None:
     except _REFUSALS as error:
         note(f"left out the reading {option.label!r}: {error}")
         return None
-    reading = Reading({**displayed_option, "preview": _preview(result)}, sql, form=option.form())
+    option_with_preview = Option({**displayed_option, "preview": _preview(result)})
+    reading = Reading(option_with_preview, sql, names=names_in(result), form=option.form())
     if result["truncated"]:
         return reading
     order = comparison_key(result, ordered=True) if is_ordered(sql, source.catalog.dialect) else None

@@ -17,6 +17,7 @@ from typing_extensions import TypedDict
 
 from datasphinx.agent.sql.dialects import print_statement
 from datasphinx.agent.sql.guard import parse, shared_trees
+from datasphinx.agent.types import Result
 
 _DECIMALS = 4
 
@@ -101,3 +102,9 @@ def _cell(value: Any) -> Cell:
         number = round(value, _DECIMALS)
         return True, str(int(number)) if number.is_integer() else repr(number)
     return True, str(int(value)) if isinstance(value, int) else json.dumps(value, sort_keys=True)
+
+
+def names_in(result: Result | None) -> set[str]:
+    """Return the texts in the rows of `result`, if there is one, as far as they have letters."""
+    texts = (cell for row in (result["rows"] if result else ()) for cell in row)
+    return {cell for cell in texts if isinstance(cell, str) and any(map(str.isalpha, cell))}

@@ -51,6 +51,14 @@ def test_options_with_figures_are_not_offered(scripted: Scripted, option: dict[s
     assert "47" not in output["answer"]
 
 
+def test_options_with_names_of_their_rows_are_not_offered(scripted: Scripted) -> None:
+    best = scripted({"GeneratedSQL": [{"sql": ORDERS["sql"]}]}).ask(BEST)["tables"][0]["rows"][0][0]
+    option = {**ORDERS, "label": f"{best} first"}
+    output = scripted({"GeneratedSQL": [{**ASKS, "alternatives": [option, AMOUNT]}]}).ask(BEST)
+
+    assert output["clarification"] is None and f"{best} first" not in output["answer"]
+
+
 BY_STATUS = {"sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status ORDER BY status"}
 
 
