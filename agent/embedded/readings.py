@@ -1,13 +1,13 @@
 """Titles of statements that answer the same question in different ways, in words."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from types import MappingProxyType
 
 from sqlglot import exp
 
 from datasphinx.agent.core.text import capitalised
-from datasphinx.agent.formatting.filters import condition_words
+from datasphinx.agent.formatting.filters import condition_words, short_words
 from datasphinx.agent.formatting.formats import format_constant
 from datasphinx.agent.llm.schemas import ReadingOption
 from datasphinx.agent.messages import CONVENTIONS, Language, render
@@ -23,9 +23,11 @@ from datasphinx.agent.sql.summary import (
     QueryReader,
     constant,
     main_table,
+    merged,
     period_unit,
     unwrapped,
 )
+from datasphinx.agent.types import QueryCondition
 
 _MAX_READINGS = 3
 _MAX_LABEL_CHARS = 100
@@ -55,16 +57,17 @@ def options_of(
     """Return the first three of `statements` as options, with the `meanings` of codes by column instead of the codes.
 
     A label says in words what a statement has and the others do not: its measures, conditions, groups, order and limit,
-    and its tables if labels would be equal without them. Labels that are equal nevertheless have a number.
+    and the tables that not all read, if labels would be equal without them. Labels that are equal nevertheless have a
+    number. The reading has all parts of the statement, but for its tables.
     """
     shown = statements[:_MAX_READINGS]
     parts = [_parts_of(sql, catalog, language, meanings) for sql in shown]
-    tables = [_tables_of(sql, catalog, language) for sql in shown]
     labels = _labels(parts, language)
     if len({*labels}) < len(labels):
-        labels = _labels([[*own, read] for own, read in zip(parts, tables, strict=True)], language)
+        tables = _tables_of(shown, catalog, language)
+        labels = _labels([[*own, *read] for own, read in zip(parts, tables, strict=True)], language)
     separator = CONVENTIONS[language].semicolon
-    readings = [capitalised(separator.join([*own, read])) for own, read in zip(parts, tables, strict=True)]
+    readings = [capitalised(separator.join(_parts_of(sql, catalog, language, meanings, short_words))) for sql in shown]
     return [
         ReadingOption(label=label, reading=reading, sql=sql)
         for sql, label, reading in zip(shown, _numbered(labels, language), readings, strict=True)
@@ -100,11 +103,12 @@ def _parts_of(
     catalog: Catalog,
     language: Language,
     meanings: Mapping[ColumnKey, Mapping[str, str]],
+    in_words: Callable[[Sequence[QueryCondition], Language], list[str]] = condition_words,
 ) -> list[str]:
     """Return the measures, conditions, groups, order and limit of a statement in words."""
     (shared,) = shared_trees(sql, catalog.dialect)
     tree = _with_meanings(shared.copy(), catalog, meanings) if meanings else shared
-    parts = (_Words(tree, catalog, language).parts(select) for select in _selects(tree))
+    parts = (_Words(tree, catalog, language).parts(select, in_words) for select in _selects(tree))
     return list(dict.fromkeys(chain.from_iterable(parts)))
 
 
@@ -133,12 +137,17 @@ def _selects(tree: exp.Expr) -> Iterator[exp.Select]:
         yield tree
 
 
-def _tables_of(sql: str, catalog: Catalog, language: Language) -> str:
-    (tree,) = shared_trees(sql, catalog.dialect)
-    ctes = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
-    tables = (table for table in tree.find_all(exp.Table) if table.db or table.name.lower() not in ctes)
-    names = sorted({readable(table.name) for table in tables})
-    return render("reading_tables", language, names=CONVENTIONS[language].list_comma.join(names))
+def _tables_of(statements: Sequence[str], catalog: Catalog, language: Language) -> list[list[str]]:
+    """Return for each statement a text with the tables that it reads and not all read; none if there are no such."""
+    read: list[set[str]] = []
+    for sql in statements:
+        (tree,) = shared_trees(sql, catalog.dialect)
+        ctes = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+        tables = (table for table in tree.find_all(exp.Table) if table.db or table.name.lower() not in ctes)
+        read.append({readable(table.name) for table in tables})
+    own = [sorted(names - read[0].intersection(*read)) for names in read]
+    comma = CONVENTIONS[language].list_comma
+    return [[render("reading_tables", language, names=comma.join(names))] if names else [] for names in own]
 
 
 class _Words(QueryReader):
@@ -149,10 +158,12 @@ class _Words(QueryReader):
         self.language = language
         self.depth = 0
 
-    def parts(self, select: exp.Select) -> list[str]:
-        """Return the outputs, conditions, groups, first order and limit of `select`, each in words."""
+    def parts(
+        self, select: exp.Select, in_words: Callable[[Sequence[QueryCondition], Language], list[str]]
+    ) -> list[str]:
+        """Return the outputs, conditions (by `in_words`), groups, first order and limit of `select`, each in words."""
         self.read(select)
-        conditions = condition_words(self.conditions, self.language)
+        conditions = in_words(merged(self.conditions), self.language)
         conditions += [self._wordless(node, own) for node, own in self.others]
         return [
             *self._outputs(select), *conditions, *self._optional_tables(select), *self._groups(select),
@@ -225,7 +236,8 @@ class _Words(QueryReader):
                 parts.append(self._say("reading_order", names=name))
         count = limit and (limit.args.get("count") if isinstance(limit, exp.Fetch) else limit.expression)
         if isinstance(count, exp.Literal):
-            parts.append(self._say("reading_limit", count=count.name))
+            is_one = count.name == "1"
+            parts.append(self._say("reading_first") if is_one else self._say("reading_limit", count=count.name))
         return parts
 
     def _optional_tables(self, select: exp.Select) -> list[str]:

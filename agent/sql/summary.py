@@ -65,7 +65,7 @@ def summarize_query(sql: str, catalog: Catalog, *, names_tables: bool = True) ->
     return QuerySummary(
         subject=reader.subject(tree),
         keys=keys if tree.args.get("group") else [],
-        conditions=_merged(reader.conditions),
+        conditions=merged(reader.conditions),
         more_conditions=reader.has_more,
     )
 
@@ -387,7 +387,7 @@ def days_in(text: str) -> tuple[date, date] | None:
     return first, last_month.replace(day=monthrange(last_month.year, last_month.month)[1])
 
 
-def _merged(conditions: list[QueryCondition]) -> list[QueryCondition]:
+def merged(conditions: list[QueryCondition]) -> list[QueryCondition]:
     """Return `conditions` with a lower and an upper bound of one column joined to a range."""
     merged: list[QueryCondition] = []
     for condition in conditions:

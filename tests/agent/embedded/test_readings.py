@@ -62,7 +62,7 @@ def catalog(cache_dir: Path) -> Catalog:
                 "SELECT name FROM products ORDER BY price DESC",
                 "SELECT name FROM products ORDER BY cost",
             ],
-            ["Sorted by price (descending); only the first 1", "Sorted by price (descending)", "Sorted by cost"],
+            ["Sorted by price (descending); only the first", "Sorted by price (descending)", "Sorted by cost"],
         ),
         (
             [
@@ -99,6 +99,18 @@ def catalog(cache_dir: Path) -> Catalog:
             ],
             ["Sum of salary in employees", "Highest salary in employees"],
         ),
+        (
+            [
+                f"SELECT g.name FROM orders o JOIN {by} p USING ({by[:-1]}_id) JOIN regions g USING (region_id) "
+                "GROUP BY g.name ORDER BY SUM(o.total_amount) DESC LIMIT 1"
+                for by in ("customers", "employees")
+            ],
+            ["By way of customers", "By way of employees"],
+        ),
+        (
+            [f"{COUNT} WHERE {day} BETWEEN '2025-01-01' AND '2025-12-31'" for day in ("ordered_on", "shipped_on")],
+            ["Ordered on = 2025", "Shipped on = 2025"],
+        ),
         (["SELECT DISTINCT city FROM customers", "SELECT city FROM customers"], ["City, each once", "City"]),
         (
             ["SELECT COUNT(*) FROM orders UNION ALL SELECT COUNT(*) FROM returns", COUNT],
@@ -119,11 +131,13 @@ def test_a_label_has_the_meaning_of_a_code(catalog: Catalog) -> None:
 
 
 def test_a_reading_has_all_parts(catalog: Catalog) -> None:
-    sql = f"SELECT c.country, SUM(o.total_amount) AS revenue {BY_COUNTRY} ORDER BY revenue DESC LIMIT 5"
+    in_2025 = "WHERE o.ordered_on >= '2025-01-01' AND o.ordered_on < '2026-01-01' AND o.status <> 'cancelled' GROUP"
+    grouped = BY_COUNTRY.replace("GROUP", in_2025)
+    sql = f"SELECT c.country, SUM(o.total_amount) AS revenue {grouped} ORDER BY revenue DESC LIMIT 5"
     first, _ = options_of([sql, COUNT], catalog, "en")
 
     assert first.reading == (
-        "Sum of total amount in orders; for each country; highest first; only the first 5; from customers, orders"
+        "Sum of total amount in orders; 2025; without cancelled; for each country; highest first; only the first 5"
     )
     assert first.sql == sql
 
