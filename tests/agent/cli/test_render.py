@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from datasphinx.agent.cli import render
-from datasphinx.agent.cli.render import LoadingBar
+from datasphinx.agent.cli.render import LoadingBar, StepView
 from datasphinx.agent.record.step import new_audit
 from datasphinx.agent.state import Output
 
@@ -34,6 +34,22 @@ def test_a_long_load_shows_its_stages(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("terminal", "slow"), [(True, False), (False, True), (False, False)])
 def test_a_short_load_and_a_pipe_show_nothing(monkeypatch: pytest.MonkeyPatch, terminal: bool, slow: bool) -> None:
     assert shown(monkeypatch, terminal=terminal, slow=slow) == ""
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_the_steps_are_one_line_that_disappears_on_a_terminal_and_lines_elsewhere(is_terminal: bool) -> None:
+    console = Console(file=io.StringIO(), force_terminal=is_terminal, width=100)
+    step = {"node": "answer", "latency_ms": 1500, "calls": [], "statements": []}
+    with StepView(console, is_transient=is_terminal) as view:
+        for node in ("generate_sql", "execute_sql"):
+            view.show_start({"node": node, "attempt": 2, "limit": 3})
+            view.show({node: {"audit": {"steps": [step]}}})
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    if is_terminal:
+        assert "execute sql, attempt 2 of 3" in text and "✓" not in text
+        assert text.count("\n") == 1 and text.endswith("\x1b[1A\x1b[2K")  # the one line is gone in the end
+    else:
+        assert text.splitlines() == ["✓ generate_sql 1.5 s", "✓ execute_sql 1.5 s"]
 
 
 def answer(columns: list[str], *rows: list[Any]) -> Output:
