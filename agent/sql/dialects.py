@@ -417,10 +417,13 @@ def _texts(tokens: Sequence[Token]) -> Counter[str]:
     return Counter(token.text.casefold() for token in tokens if token.token_type in _STRINGS)
 
 
-def print_statement(tree: exp.Expr, dialect: str, *, normalize_functions: str | bool = False) -> str:
+def print_statement(
+    tree: exp.Expr, dialect: str, *, normalize_functions: str | bool = False, in_lines: bool = False
+) -> str:
     """Return `tree` as SQL of `dialect`, without comments and with parameters as `:name`.
 
     `normalize_functions` is the case of functions and types, "upper" or "lower"; False keeps that of the statement.
+    With `in_lines`, clauses and their parts stand on lines of their own.
 
     Raises:
         sqlglot.errors.SqlglotError: `dialect` cannot express a node of the tree.
@@ -430,6 +433,7 @@ def print_statement(tree: exp.Expr, dialect: str, *, normalize_functions: str | 
         comments=False,
         unsupported_level=ErrorLevel.RAISE,
         normalize_functions=normalize_functions,
+        pretty=in_lines,
     )
     return generator.generate(tree.transform(_named_placeholder) if tree.find(exp.Placeholder) else tree)
 

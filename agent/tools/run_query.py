@@ -17,6 +17,7 @@ from datasphinx.agent.queryspec.keys import converted_keys
 from datasphinx.agent.queryspec.schema import with_flat_filters
 from datasphinx.agent.queryspec.spec import QuerySpec, read_spec
 from datasphinx.agent.schema.catalog import Catalog, Table
+from datasphinx.agent.sql.layout import in_lines
 from datasphinx.agent.sql.summary import summarize_query
 from datasphinx.agent.tools.tool import Arguments, Outcome, Tool, Workbench, check_known
 from datasphinx.agent.types import KeptResult, QuerySummary, Result, masked
@@ -67,7 +68,7 @@ def run_query(arguments: RunQuery, bench: Workbench, cancellation: Cancellation)
     query = spec.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     kept = KeptResult(
         dataset_id=main_name(spec, datasets),
-        sql=compiled.sql_with_values,
+        sql=in_lines(compiled.sql_with_values, compiled.dialect),
         result=with_formats(result, compiled.sql_with_values, source.catalog),
         summary=_summarize(spec, datasets, source.catalog),
         query=query,

@@ -7,6 +7,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from datasphinx.agent.graph import build_graph
+from datasphinx.agent.sql.layout import in_lines
 from tests.agent.walk import COUNT, HOW_MANY, calls, correction, final, no_call, nodes, prompts, updates_of, walk
 from tests.conftest import VALID, ScriptedAgent
 from tests.databases import make_database, url
@@ -66,7 +67,7 @@ def test_statement_that_does_not_answer_is_corrected(
     output = agent.ask(question)
 
     assert output["error"] is None
-    assert output["sql"] == corrected
+    assert output["sql"] == in_lines(corrected, "sqlite")
     assert output["tables"][0]["columns"] == columns
     assert output["tables"] == scripted({"GeneratedSQL": [{"sql": corrected}]}).ask(question)["tables"]
     first, second = prompts(agent, "SQLValidation")

@@ -5,7 +5,6 @@ import { button, choice, form, showError, submit } from "./controls.js";
 import { announce, make } from "./dom.js";
 import { current, say, text } from "./language.js";
 import { plotKnown } from "./plot.js";
-import { inLines } from "./sql.js";
 
 const DIALECTS = { duckdb: "PostgreSQL", mysql: "MySQL", oracle: "PLSQL", postgres: "PostgreSQL", redshift: "PostgreSQL", sqlite: "SQLite", tsql: "MSSQL" };
 let sources = [];
@@ -38,7 +37,7 @@ export function editorView(output, said, source, show) {
 async function fill(box, { sql, thread_id, audit }, about) {
   box.replaceChildren(say(make("p", { role: "status", class: "hint" }), "working"));
   const result = make("div", { class: "result", hidden: true });
-  const state = { ...about, sql: inLines(sql), thread_id, trace_id: audit.trace_id, running: null };
+  const state = { ...about, sql, thread_id, trace_id: audit.trace_id, running: null };
   const execute = () => runStatement(state, result, run, stop);
   const run = button("run_sql", execute, { class: null });
   const stop = button("stop", () => state.running?.abort(), { hidden: true });

@@ -14,6 +14,7 @@ from datasphinx.agent.llm.scripted import ScriptedModel
 from datasphinx.agent.sample.shop import shop_url
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
+from datasphinx.agent.sql.layout import in_lines
 from datasphinx.agent.types import EmbeddedOptions
 from tests.agent.walk import calls, no_call, prompts, updates_of, walk
 from tests.conftest import ScriptedAgent
@@ -189,7 +190,7 @@ def test_defined_term_is_not_asked_about(asked: Scripted) -> None:
     output = agent.ask("How many active customers are there?")
 
     assert output["clarification"] is None
-    assert output["sql"] == active
+    assert output["sql"] == in_lines(active, "sqlite")
 
 
 def test_the_reference_date_is_the_current_date(asked: Scripted) -> None:
