@@ -98,6 +98,11 @@ def may_ask_again(state: State | AnalystState, settings: Settings) -> bool:
     return state.get("clarification_count", 0) < settings.max_clarifications
 
 
+def may_ask_user(state: AnalystState, settings: Settings) -> bool:
+    """Return whether the model of the analyst may ask the user a question."""
+    return (state.get("clarify") or settings.clarify) != "never" and may_ask_again(state, settings)
+
+
 def calls_left(state: AnalystState, settings: Settings) -> int:
     """Return how many more tool calls the model may choose."""
     return max(0, settings.max_steps - state["step_count"])

@@ -1,6 +1,7 @@
 """Planning with a model: the prompt of a step, and the calls besides tools that finish the analysis or ask the user."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 from itertools import islice
@@ -26,13 +27,13 @@ from datasphinx.agent.llm.formats import function_schema
 from datasphinx.agent.llm.schemas import FINISH, ProposedOutputType, QuestionLanguage
 from datasphinx.agent.messages import language_in
 from datasphinx.agent.record.step import note
-from datasphinx.agent.routes import calls_left, may_ask_again, may_correct_form
+from datasphinx.agent.routes import calls_left, may_ask_user, may_correct_form
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.settings import Settings
 from datasphinx.agent.state import AnalystState, Conclusion, ToolCall
 from datasphinx.agent.tools.arguments import read_arguments
 from datasphinx.agent.tools.tool import Arguments, Workbench, check_known
-from datasphinx.agent.types import ClarifyingQuestion, Option, Result
+from datasphinx.agent.types import ClarifyingQuestion, Option, Result, Turn
 
 _MAX_TEXT = 300
 _MAX_REASON = 500
@@ -92,16 +93,10 @@ CONTROLS: dict[str, tuple[str, type[Arguments]]] = {
 }
 
 
-def control_schemas(state: AnalystState, settings: Settings) -> list[dict[str, Any]]:
+def control_schemas(*, may_ask: bool) -> list[dict[str, Any]]:
     """Return the control calls in the format of OpenAI's function calling; `ask_user` only if the user may be asked."""
-    names = [FINISH, *(["ask_user"] if may_ask(state, settings) else [])]
+    names = [FINISH, *(["ask_user"] if may_ask else [])]
     return [function_schema(name, CONTROLS[name][0], CONTROLS[name][1].shown_schema()) for name in names]
-
-
-def may_ask(state: AnalystState, settings: Settings) -> bool:
-    """Return whether another question to the user is allowed."""
-    mode = state.get("clarify") or settings.clarify
-    return mode != "never" and may_ask_again(state, settings)
 
 
 class ControlOutcome(NamedTuple):
@@ -226,7 +221,7 @@ def _ask_user(arguments: AskUser, state: AnalystState, settings: Settings) -> di
     problem = question_problem(question, labels, state["clarifications"])
     if figures := problems_without_rows("\n".join([question, *labels]), state):
         raise ToolCallInvalid("ask_user", tuple(SpecProblem("question", figure) for figure in figures))
-    if problem or not may_ask(state, settings):
+    if problem or not may_ask_user(state, settings):
         reason = "the user is not asked (again): take the likeliest reading and say so in the answer"
         raise ToolCallInvalid("ask_user", (SpecProblem("question", f"{reason}{problem and f' ({problem})' or ''}"),))
     clarification = ClarifyingQuestion(
@@ -252,21 +247,21 @@ def step_messages(
         "analyse",
         instructions=instructions,
         today=today.isoformat(),
-        clarify=_CLARIFY_INSTRUCTIONS[clarify] if may_ask(state, settings) else _NO_CLARIFY_INSTRUCTION,
+        clarify=_CLARIFY_INSTRUCTIONS[clarify] if may_ask_user(state, settings) else _NO_CLARIFY_INSTRUCTION,
         form=_OUTPUT_INSTRUCTIONS.get(str(state.get("output_type")), ""),
         question=state["question"],
-        context=_conversation(state) + clarified + earlier_results_text(earlier),
+        context=_conversation(state["turns"]) + clarified + earlier_results_text(earlier),
         calls="\n".join(_calls(state, bench)) or "none",
         left=str(calls_left(state, settings)),
     )
 
 
-def _conversation(state: AnalystState) -> str:
+def _conversation(turns: Sequence[Turn]) -> str:
     """Return the part of the prompt about the questions before, which the question may continue; "" for the first."""
-    if not state["turns"]:
+    if not turns:
         return ""
-    told = [f"- {one_line(turn['question'], _MAX_TEXT)}" for turn in state["turns"]]
-    answer = one_line(state["turns"][-1]["answer"], _MAX_REASON)
+    told = [f"- {one_line(turn['question'], _MAX_TEXT)}" for turn in turns]
+    answer = one_line(turns[-1]["answer"], _MAX_REASON)
     title = "The question may continue this conversation; what it does not change holds as in the last question:"
     return "\n".join([title, *told, f"The last answer: {answer}", ""])
 

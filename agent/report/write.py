@@ -74,7 +74,7 @@ def write(state: ReportState, services: Services) -> dict[str, Any]:
         asked = Answer(question_text(clarification), language, status="clarification", clarification=clarification)
         return {**asked.output(), "report": None}
     parts = list(state["parts"].values())
-    report = _written(state, services) or plain_report(state)
+    report = _written(state, services) or _plain_report(state["question"], parts)
     if services.roles.text_writer is None and not state.get("questions"):
         report["limits"].insert(0, plain_text(render("report_fixed", language)))
     text = markdown_of(report, language)
@@ -97,16 +97,15 @@ def failed_report(failure: dict[str, Any], state: ReportState) -> dict[str, Any]
     """Return the output for `failure`, with the plain report of the questions that were asked before, if any."""
     language = language_in(state)
     error = error_info(failure, language)
-    report = plain_report(state) if state["parts"] else None
+    report = _plain_report(state["question"], list(state["parts"].values())) if state["parts"] else None
     answer = Answer(full_text(failure, language), language, status="error", error=error)
     return {**answer.output(), "failure": failure, "report": report, "parts": {}}
 
 
-def plain_report(state: ReportState) -> Report:
+def _plain_report(question: str | None, parts: list[ReportPart]) -> Report:
     """Return the report whose sections are the questions with the texts of their answers."""
-    parts = list(state["parts"].values())
     return Report(
-        title=state["question"] or "",
+        title=question or "",
         summary=plain_text(""),
         sections=[_plain_section(part, parts) for part in parts if part["id"] == part["id"].rstrip(FURTHER)],
         parts=parts,

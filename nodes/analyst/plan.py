@@ -16,7 +16,7 @@ from datasphinx.agent.core.failure import failure_of
 from datasphinx.agent.errors import BudgetExceeded, DatasphinxError, InvalidOutputType, Retryable, ToolCallInvalid
 from datasphinx.agent.llm.schemas import AnalystStep
 from datasphinx.agent.messages import Message
-from datasphinx.agent.routes import calls_left, may_correct_form, may_return_draft
+from datasphinx.agent.routes import calls_left, may_ask_user, may_correct_form, may_return_draft
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import Settings
 from datasphinx.agent.state import AnalystState, ToolCall
@@ -56,7 +56,7 @@ def plan(state: AnalystState, services: Services) -> dict[str, Any]:
         return description
     if not services.roles.calls_tools:
         return embedded_step(state, bench, services.roles.planner, services.today())
-    tools = [*Toolbox(bench, None).schemas(), *control_schemas(state, settings)]
+    tools = [*Toolbox(bench, None).schemas(), *control_schemas(may_ask=may_ask_user(state, settings))]
     messages = step_messages(state, settings, bench, services.instructions(state.get("source")), services.today())
     try:
         step = services.roles.planner.ask(AnalystStep, messages, tools)
