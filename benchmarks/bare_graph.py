@@ -5,7 +5,6 @@
 """
 
 import asyncio
-import gc
 import os
 import re
 import sys
@@ -76,7 +75,4 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 
 if __name__ == "__main__":
-    served = app(os.environ["DATASPHINX_LLM_BASE_URL"])
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 100)
-    uvicorn.run(served, port=int(sys.argv[1]), log_level="warning")
+    uvicorn.run(app(os.environ["DATASPHINX_LLM_BASE_URL"]), port=int(sys.argv[1]), log_level="warning")

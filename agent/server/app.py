@@ -1,6 +1,5 @@
 """The web application of the graphs. FastAPI is imported by `create_app`."""
 
-import gc
 import signal
 import sys
 import time
@@ -172,10 +171,6 @@ def serve(host: str = "127.0.0.1", port: int = 8000, settings: Settings | None =
         raise DriverMissing("uvicorn", "serve") from error
     # Without its own configuration uvicorn uses the logging of the process, which is JSON with `log_json`.
     logs = None if services.settings.log_json else LOGGING_CONFIG
-    # Reference counting frees almost all objects of a question; Python's default thresholds for cycle collection cost
-    # a sixth of the throughput.
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 100)
     # After its shutdown uvicorn raises the signal again; without this handler the exit status would be that of a kill.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     uvicorn.run(app, host=host, port=port, log_level="info", log_config=logs, server_header=False, http=LimitedProtocol)
