@@ -15,7 +15,7 @@ from datasphinx.agent.answers.outputs import (
     text_answer,
 )
 from datasphinx.agent.answers.references import Said, facts_of
-from datasphinx.agent.answers.result_facts import ResultFacts
+from datasphinx.agent.answers.result_facts import ResultFacts, with_plain_names
 from datasphinx.agent.answers.wording import form_text, proposed_questions, supported
 from datasphinx.agent.charts.cells import axis_title
 from datasphinx.agent.core.failure import failure_of
@@ -80,6 +80,7 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     asked = roles.follow_ups.asked_form([state["question"], *state["forms"]][-1]) if roles else AskedForm()
     form = AnswerForm({**attempt.get("form", {}), **asked.form})
     result = with_formats(result, sql, source.catalog, form.get("formats") or {}, [said.question, *said.texts])
+    result = with_plain_names(result, sql, source.catalog, said)
     summary, facts = summarize_query(sql, source.catalog), facts_of(result, sql, source.catalog, language)
     told = _composed(state, services, source, result, AskedForm(asked.output_type, form), summary, said, facts)
     told.add(explained_codes(sql, result, source.catalog, language))

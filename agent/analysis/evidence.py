@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from datasphinx.agent.answers.narration import seen
 from datasphinx.agent.answers.references import Said, facts_of, unsupported
-from datasphinx.agent.answers.result_facts import ResultFacts
+from datasphinx.agent.answers.result_facts import ResultFacts, with_plain_names
 from datasphinx.agent.formatting.checks import with_formats
 from datasphinx.agent.messages import language_in
 from datasphinx.agent.schema.catalog import Catalog
@@ -26,10 +26,11 @@ def facts_of_results(state: AnalystState, catalog: Catalog, formats: Mapping[str
 def formatted_results(state: AnalystState, catalog: Catalog, formats: Mapping[str, str]) -> dict[str, Result]:
     """Return the results by their ids, with the formats of their columns; `formats` are those of the model."""
     said = said_of(state)
-    return {
-        name: with_formats(kept["result"], kept["sql"], catalog, formats, [said.question, *said.texts])
-        for name, kept in state["results"].items()
-    }
+    found = dict[str, Result]()
+    for name, kept in state["results"].items():
+        result = with_formats(kept["result"], kept["sql"], catalog, formats, [said.question, *said.texts])
+        found[name] = with_plain_names(result, kept["sql"], catalog, said)
+    return found
 
 
 def said_of(state: AnalystState) -> Said:

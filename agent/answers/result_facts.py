@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from datasphinx.agent.answers.typed_values import Said
+from datasphinx.agent.answers.typed_values import Said, says_more
 from datasphinx.agent.formatting.formats import CALENDAR, ColumnFormat, formats_of, number_of, rounded, spoken
 from datasphinx.agent.messages import Language
 from datasphinx.agent.schema.catalog import Catalog
@@ -164,6 +164,28 @@ class ResultFacts:
         """Return whether no other row has the values of `row` in `columns`."""
         wanted = [self.rows[row][at] for at in columns]
         return bool(columns) and [[one[at] for at in columns] for one in self.rows].count(wanted) == 1
+
+
+def with_plain_names(result: Result, sql: str, catalog: Catalog, said: Said) -> Result:
+    """Return `result` with an expression of `sql` in place of a column name that says more than was said.
+
+    A name may also say what the statement compares and computes with, and the stored columns that it reads.
+    """
+    tree = shared_trees(sql, catalog.dialect)[0].unnest()
+    outputs = tree.selects if isinstance(tree, exp.Query) else []
+    read = [column.name for output in output_columns(sql, catalog) for column in output.expression.find_all(exp.Column)]
+    known = replace(said, literals=[*said.literals, *read, *(literal.name for literal in tree.find_all(exp.Literal))])
+    names = names_in(result)
+    columns = [
+        _expression_text(outputs[at], catalog.dialect) if at < len(outputs) and says_more(name, known, names) else name
+        for at, name in enumerate(result["columns"])
+    ]
+    return {**result, "columns": columns}
+
+
+def _expression_text(output: exp.Expr, dialect: str) -> str:
+    bare = output.unalias().transform(lambda node: exp.column(node.name) if isinstance(node, exp.Column) else node)
+    return bare.sql(dialect)
 
 
 def facts_of(result: Result, sql: str, catalog: Catalog, language: Language) -> ResultFacts:

@@ -15,6 +15,7 @@ _SEPARATORS = ".,'\u2019\u00a0\u202f \u066b\u066c"
 _FIGURE = re.compile(rf"0+(?:[{_SEPARATORS}]0+)*|n+|h{{2,}}")
 """A figure in the kinds of its characters; see `_kind`."""
 _SEPARATOR = re.compile(r"\D")
+_DIGITS = re.compile(r"\d+")
 _SPACES = " \u00a0\u202f"
 _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
 _WORD = re.compile(r"[^\W\d_]+")
@@ -75,6 +76,16 @@ def typed_problems(text: str, said: Said, names: Collection[str]) -> tuple[str, 
         *(f'the figure "{one.text}" is typed; refer to a column' for one in figures),
         *(f'the name "{name}" is typed; refer to a column' for name in _typed_names(text, said, names)),
     )
+
+
+def says_more(name: str, said: Said, names: Collection[str]) -> bool:
+    """Return whether the name of a column has digits, or one of `names` among other words, that nobody said.
+
+    The digits may be part of those that were said, as in `winter_2024_25` for the days from 2024-12-01 on.
+    """
+    others = [one for one in names if one.casefold() != name.casefold()]
+    is_typed = any(digits not in said.text for digits in _DIGITS.findall(name))
+    return is_typed or bool(unsupported(_DIGITS.sub(" ", name.replace("_", " ")), said, others))
 
 
 def figures_in(text: str) -> Iterator[Figure]:

@@ -420,6 +420,24 @@ def test_at_high_effort_one_value_and_a_refused_text_keep_the_sentence_of_the_st
     assert invented.ask("Which status do most orders have?")["answer"].startswith("Most orders are ")
 
 
+@pytest.mark.parametrize(
+    ("sql", "question", "column"),
+    [
+        ('SELECT COUNT(*) AS "98765 orders of David Kim" FROM orders', HOW_MANY, "COUNT(*)"),
+        ("SELECT COUNT(*) AS orders_９８７６５ FROM orders", HOW_MANY, "COUNT(*)"),
+        ("SELECT n FROM (SELECT COUNT(*) AS n FROM orders WHERE total_amount > 98765) AS t", HOW_MANY, "n"),
+        ("SELECT name, 'x' AS \"Asia Pacific first\" FROM regions", "Regions?", "'x'"),
+        ("SELECT COUNT(*) AS orders_2024 FROM orders WHERE ordered_on >= '2024-01-01'", HOW_MANY, "orders_2024"),
+        ("SELECT COUNT(*) AS q1 FROM orders WHERE ordered_on < '2024-04-01'", "Orders in Q1 2024?", "q1"),
+    ],
+)
+def test_a_column_name_says_only_what_was_said(scripted: Scripted, sql: str, question: str, column: str) -> None:
+    output = scripted({"GeneratedSQL": [{"sql": sql}]}).ask(question)
+
+    assert output["tables"][0]["columns"][-1] == column
+    assert "98765" not in output["answer"] and "Asia Pacific first" not in output["answer"]
+
+
 # Audit
 
 

@@ -621,21 +621,28 @@ def test_reasons_and_questions_state_no_invented_figure(analyst: Analyst, datase
 @pytest.mark.parametrize(
     "end",
     [
-        step("finish", answer="{max.total_98765:账号} returned 98765 pieces."),
         step("finish", reply="Beta returned most by far."),
         step("finish", cannot_answer="Alpha returned 70, and the costs are missing."),
         step("finish", cannot_answer="Beta returned most, and the costs are missing."),
         step("ask_user", question="Beta has 70: which one?", options=["the 70 of alpha", "the rest"]),
     ],
-    ids=["figure of an alias", "reply about results", "figure of a result", "name of a result", "question"],
+    ids=["reply about results", "figure of a result", "name of a result", "question"],
 )
 def test_no_text_types_what_only_the_results_say(analyst: Analyst, dataset: str, end: dict[str, Any]) -> None:
-    spec = {**BY_ACCOUNT, "aggregations": [{"as": "total_98765", "agg": "sum", "col": "退货数量"}]}
-    done = step("finish", answer="{list.账号:total_98765}")
-    agent = analyst([query(dataset, spec), end, done])
+    agent = analyst([query(dataset), end, step("finish", answer="{list.账号:returns}")])
 
     assert agent.ask(datasets=[dataset])["answer"] == "Alpha (30) and beta (70)"
     assert "is typed" in agent.prompts()[2] or "with references" in agent.prompts()[2]
+
+
+def test_the_name_of_a_result_column_says_only_what_was_said(analyst: Analyst, dataset: str) -> None:
+    spec = {**BY_ACCOUNT, "aggregations": [{"as": "98765 in all", "agg": "sum", "col": "退货数量"}]}
+    output = analyst([query(dataset, spec), *[step("finish", answer="Beta returned 98765 pieces.")] * 2]).ask(
+        datasets=[dataset]
+    )
+
+    assert "98765" not in output["answer"]
+    assert output["tables"][0]["columns"] == ["账号", "SUM(退货数量)"]
 
 
 def test_at_high_effort_another_call_compares_the_answer_with_the_rows(analyst: Analyst, dataset: str) -> None:
