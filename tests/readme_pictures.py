@@ -30,7 +30,7 @@ from tests.generated_docs import ROOT
 PICTURES = ROOT / "docs/pictures"
 ASKS_BACK = "Which region had the highest sales in 2025?"
 FORBIDDEN = "DELETE FROM orders"
-_WIDTH, _HEIGHT = 1280, 800
+_WIDTH, _HEIGHT, _TALL = 1280, 800, 1200
 _COLOURS = 128
 _ANSWERS_WITHIN_MS, _DRAWN_AFTER_MS = 600_000, 1_000
 
@@ -52,9 +52,11 @@ def main() -> None:
                 _save(page, f"page-{scheme}")
             page = _asked(browser, base, TREND, "light")
             page.locator(".explain summary").click()
+            page.set_viewport_size({"width": _WIDTH, "height": _TALL})
             _save(page.locator(".explain"), "proof")
             _save(_asked(browser, base, ASKS_BACK, "light").locator(".asked-back"), "asks")
             page = _opened(browser, base, "light")
+            page.set_viewport_size({"width": _WIDTH, "height": _TALL})
             page.get_by_role("button", name="Sources").click()
             page.get_by_role("dialog").get_by_text("Add a source").click()
             page.wait_for_timeout(_DRAWN_AFTER_MS)

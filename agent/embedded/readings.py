@@ -165,10 +165,9 @@ class _Words(QueryReader):
         self.read(select)
         conditions = in_words(merged(self.conditions), self.language)
         conditions += [self._wordless(node, own) for node, own in self.others]
-        return [
-            *self._outputs(select), *conditions, *self._optional_tables(select), *self._groups(select),
-            *self._order(select),
-        ]  # fmt: skip
+        outputs = self._outputs(select)
+        groups = self._groups(select, outputs)
+        return [*outputs, *conditions, *self._optional_tables(select), *groups, *self._order(select)]
 
     def name(self, node: exp.Expr, select: exp.Select) -> str | None:
         """Return the words for a column or a computed value of `select`; None if it has none or is secret."""
@@ -212,15 +211,16 @@ class _Words(QueryReader):
             outputs = [self.words(item, select) for item in measures or items]
         return [self._say("reading_distinct", names=self._list(outputs))] if select.args.get("distinct") else outputs
 
-    def _groups(self, select: exp.Select) -> list[str]:
-        """Return the groups of `select` and of the queries that it reads."""
+    def _groups(self, select: exp.Select, outputs: Sequence[str]) -> list[str]:
+        """Return the groups of `select` and of the queries that it reads, without those that are `outputs`."""
         group = select.args.get("group")
         items = [output_of(item, select) for item in group.expressions] if group else []
         named = [item for item in items if not self._is_key(item, select)]
-        names = self._list([self.words(item, select) for item in named or items])
+        words = [self.words(item, select) for item in named or items]
+        names = self._list([each for each in words if each not in outputs])
         inner = [source for source in self.sources(select).values() if isinstance(source, exp.Select)]
         own = [self._say("reading_groups", names=names)] if names else []
-        return [*own, *chain.from_iterable(map(self._groups, inner[:_MAX_DEPTH]))]
+        return [*own, *chain.from_iterable(self._groups(each, outputs) for each in inner[:_MAX_DEPTH])]
 
     def _order(self, select: exp.Select) -> list[str]:
         order, limit, parts = select.args.get("order"), select.args.get("limit"), list[str]()

@@ -130,6 +130,13 @@ def test_a_label_has_the_meaning_of_a_code(catalog: Catalog) -> None:
     assert [option.sql for option in options] == statements
 
 
+def test_a_reading_names_what_is_returned_once(catalog: Catalog) -> None:
+    sql = f"SELECT c.country {BY_COUNTRY} ORDER BY SUM(o.total_amount) DESC LIMIT 1"
+    first, _ = options_of([sql, COUNT], catalog, "en")
+
+    assert first.reading == "Country; sorted by sum of total amount in orders (descending); only the first"
+
+
 def test_a_reading_has_all_parts(catalog: Catalog) -> None:
     in_2025 = "WHERE o.ordered_on >= '2025-01-01' AND o.ordered_on < '2026-01-01' AND o.status <> 'cancelled' GROUP"
     grouped = BY_COUNTRY.replace("GROUP", in_2025)
