@@ -1,11 +1,13 @@
 /** An answer: what it says and takes for granted, the chart or the rows, then the statement and the details. */
 
 import { make } from "./dom.js";
-import { explainFold } from "./explain.js";
+import { editorView } from "./editor.js";
+import { premisesView } from "./feedback.js";
 import { say } from "./language.js";
 import { numberText, secondsText, valueText } from "./numbers.js";
 import { plotView } from "./plot.js";
-import { premisesView } from "./premises.js";
+import { sqlView } from "./sql.js";
+import { auditSteps } from "./steps.js";
 import { tableView } from "./table.js";
 import { trustBadge } from "./trust.js";
 
@@ -78,4 +80,32 @@ function isShownElsewhere(part, { answer, audit, confidence, status, verified })
   if (audit.assumptions.some((each) => part.endsWith(each))) return true;
   if (!answer.endsWith(part)) return false;
   return Boolean(verified) || (status === "unsure" && confidence !== null && part.includes(confidence.reason));
+}
+
+/** Return the fold of how an answer came about: the statement, definitions with their places, notes, steps; and what it cost. */
+function explainFold(output, said, { source, edited }) {
+  const { audit, definitions = [], sql } = output;
+  const places = definitions.map(({ name, definition, place }) => `${name} = ${definition}; ${place}`);
+  const parts = [listed("definitions", places), listed("notes", audit.notes), say(make("h4"), "steps")];
+  return make("details", { class: "explain" }, say(make("summary"), sql ? "explain_sql" : "explain"),
+    sql ? sqlView(sql) : null, sql && edited ? editorView(output, said, source, edited) : null,
+    ...parts.flat(), auditSteps(audit), costLine(audit));
+}
+
+/** Return the line of calls, tokens, money and time. */
+function costLine(audit) {
+  const parts = [
+    say(make("span"), "calls", { count: audit.llm_calls }),
+    say(make("span"), "tokens", { read: audit.prompt_tokens, written: audit.completion_tokens }),
+    audit.llm_cost_usd === null ? say(make("span"), "price_unknown")
+      : audit.llm_cost_usd ? make("span", {}, `$${audit.llm_cost_usd.toFixed(4)}`) : null,
+    say(make("span"), () => secondsText(audit.latency_ms)),
+    say(make("span", { title: audit.trace_id }), "trace", { id: audit.trace_id.slice(0, 8) }),
+  ];
+  return make("p", { class: "cost" }, ...parts);
+}
+
+function listed(key, texts) {
+  if (!texts.length) return [];
+  return [say(make("h4"), key), make("ul", { class: key }, ...texts.map((each) => make("li", { dir: "auto" }, each)))];
 }

@@ -19,6 +19,11 @@ export async function request(path, { asksKey = true, ...options } = {}) {
   return response;
 }
 
+/** Return what the server answers to a request. */
+export async function got(path, options) {
+  return (await request(path, options)).json();
+}
+
 /** Return the response to `body`, sent as JSON with `options` of the request. */
 export function sendJson(method, path, body, options = {}) {
   return request(path, { method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), ...options });

@@ -1,9 +1,9 @@
 /** Boards: pinned answers with their last figures, charts and rows, in the place of the conversation. */
 
 import { boardAddress } from "./address.js";
-import { request, sendJson } from "./api.js";
+import { got, request, sendJson } from "./api.js";
 import { chartView } from "./chart.js";
-import { button, confirmed, field, fold } from "./controls.js";
+import { button, choice, confirmed, field, fold, form, named, showError, submit } from "./controls.js";
 import { announce, byId, make } from "./dom.js";
 import { current, say, text } from "./language.js";
 import { menuView, saveMenu } from "./menu.js";
@@ -42,8 +42,7 @@ class BoardView {
     try {
       await work();
     } catch (error) {
-      this.state.replaceChildren(make("span", { class: "error", role: "alert" }, error.message));
-      announce(error.message);
+      showError(this.state, error);
     } finally {
       this.tools.inert = this.cards.inert = false;
     }
@@ -51,10 +50,10 @@ class BoardView {
 
   load(id) {
     return this.attempt(async () => {
-      const { boards } = await (await request("boards")).json();
+      const { boards } = await got("boards");
       const shown = id || boards[0]?.id;
       if (!shown) return say(this.state, "boards_none");
-      const board = await (await request(`boards/${shown}`)).json();
+      const board = await got(`boards/${shown}`);
       // The user may have left meanwhile.
       if (!this.title.isConnected) return;
       this.show(board, boards);
@@ -82,28 +81,18 @@ class BoardView {
   }
 
   choice() {
-    const options = this.boards.map(({ id, title }) => make("option", { value: id, selected: id === this.board.id }, title));
-    const select = say(make("select", {}, ...options), "board_choose", {}, "aria-label");
-    select.addEventListener("change", () => location.assign(boardAddress(select.value)));
-    return select;
+    const options = this.boards.map(({ id, title }) => [id, () => title]);
+    return say(choice(options, this.board.id, (id) => location.assign(boardAddress(id))), "board_choose", {}, "aria-label");
   }
 
   schedule() {
-    const options = SCHEDULES.map((each) =>
-      say(make("option", { value: each, selected: each === (this.board.schedule ?? "") }), `board_${each || "on_demand"}`));
-    const select = say(make("select", {}, ...options), "board_schedule", {}, "aria-label");
-    select.addEventListener("change", () => this.change(this.path, { schedule: select.value || null }));
-    return say(select, "board_schedule", {}, "title");
+    const options = SCHEDULES.map((each) => [each, `board_${each || "on_demand"}`]);
+    return named(choice(options, this.board.schedule ?? "", (each) => this.change(this.path, { schedule: each || null })), "board_schedule");
   }
 
   renaming() {
-    const field = say(make("input", { type: "text", maxlength: "200", required: true, dir: "auto", value: this.board.title }), "title", {}, "aria-label");
-    const form = make("form", { class: "own-words" }, field, say(make("button", { type: "submit", class: "quiet" }), "board_save"));
-    form.addEventListener("submit", (event) => {
-      event.preventDefault();
-      this.change(this.path, { title: field.value });
-    });
-    return fold("board_rename", form);
+    const title = say(make("input", { type: "text", maxlength: "200", required: true, dir: "auto", value: this.board.title }), "title", {}, "aria-label");
+    return fold("board_rename", form({ class: "own-words" }, () => this.change(this.path, { title: title.value }), title, submit("board_save", { class: "quiet" })));
   }
 
   /** Change the board or a pinned answer at `path`, and show the board as it is then. */
@@ -115,7 +104,7 @@ class BoardView {
   }
 
   async reload() {
-    const [board, { boards }] = await Promise.all([this.path, "boards"].map((path) => request(path).then((response) => response.json())));
+    const [board, { boards }] = await Promise.all([this.path, "boards"].map((path) => got(path)));
     this.show(board, boards);
     this.title.focus();
   }
@@ -156,7 +145,7 @@ class BoardView {
       contents(pin, result),
       bounds(pin),
       refreshTime(result), origin, settings);
-    card.append(make("div", { class: "card-tools" }, button("board_refresh", () => this.refresh(path), { title: pin.title }),
+    card.append(make("div", { class: "card-tools" }, say(button("board_refresh", () => this.refresh(path)), "board_refresh_one", { title: pin.title }, "aria-label"),
       saveMenu(card, opening("board_sql", origin), opening("board_settings", settings))));
     return card;
   }
@@ -166,16 +155,10 @@ class BoardView {
     const lower = field("board_lower", { type: "number", step: "any", value: pin.lower });
     const upper = field("board_upper", { type: "number", step: "any", value: pin.upper });
     const hasFigure = typeof pin.result?.figure === "number" || pin.lower !== null || pin.upper !== null;
-    const form = make("form", { class: "pin-settings", hidden: true }, title, ...(hasFigure ? [lower, upper] : []),
-      make("div", { class: "buttons" }, say(make("button", { type: "submit", class: "quiet" }), "board_save"),
-        confirmed("unpin", "unpin_sure", () => this.unpin(path))));
-    form.addEventListener("submit", (event) => {
-      event.preventDefault();
-      const given = (label) => (label.lastChild.value === "" ? null : Number(label.lastChild.value));
-      const limits = hasFigure ? { lower: given(lower), upper: given(upper) } : {};
-      this.change(path, { title: title.lastChild.value, ...limits });
-    });
-    return form;
+    const given = (label) => (label.lastChild.value === "" ? null : Number(label.lastChild.value));
+    const save = () => this.change(path, { title: title.lastChild.value, ...(hasFigure && { lower: given(lower), upper: given(upper) }) });
+    return form({ class: "pin-settings", hidden: true }, save, title, ...(hasFigure ? [lower, upper] : []),
+      make("div", { class: "buttons" }, submit("board_save", { class: "quiet" }), confirmed("unpin", "unpin_sure", () => this.unpin(path))));
   }
 }
 

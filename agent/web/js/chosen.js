@@ -1,6 +1,6 @@
 /** What is asked: a database, or the files that were chosen in its place. */
 
-import { request } from "./api.js";
+import { got } from "./api.js";
 import { button, signButton } from "./controls.js";
 import { announce, byId, make } from "./dom.js";
 import { allowEditing } from "./editor.js";
@@ -76,8 +76,10 @@ function showFoot({ sources = [], is_sample: isSample, model, may_edit_sources: 
   say(byId("source").options[0], onlyName ?? "source_any");
   say(byId("model"), model ? () => model : "model_offline");
   byId("start-model").hidden = Boolean(model) || !isOperator;
-  byId("connect").hidden = !(isSample && mayEdit);
-  byId("connect").onclick = () => byId("edit-sources").click();
+  for (const each of [byId("connect"), byId("start-connect")]) {
+    each.hidden = !(isSample && mayEdit);
+    each.onclick = () => byId("edit-sources").click();
+  }
 }
 
 function chooseNamed({ source = "", datasets: ids = [] }) {
@@ -162,7 +164,7 @@ export function nameOf(dataset) {
 
 /** Return what the server answers at `path`; null where it did not answer. */
 async function contents(path) {
-  return request(path).then((response) => response.json()).catch(() => null);
+  return got(path).catch(() => null);
 }
 
 function group(key, items) {

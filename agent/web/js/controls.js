@@ -13,6 +13,12 @@ export function signButton(sign, key, facts, listener, attributes = {}) {
   return named(make("button", { type: "button", class: "small", ...attributes, on: { click: listener } }, sign), key, facts);
 }
 
+/** Return a button with an icon, a class of the style sheet; beside others in a row its text is only its name. */
+export function iconButton(icon, key, listener, attributes = {}) {
+  const made = make("button", { type: "button", class: `quiet icon ${icon}`, ...attributes, on: { click: listener } }, say(make("span"), key));
+  return say(made, key, {}, "title");
+}
+
 /** Let the text of `key` be the name of an element, which the pointer shows too. Return it. */
 export function named(element, key, facts = {}) {
   return say(say(element, key, facts, "aria-label"), key, facts, "title");

@@ -2,24 +2,25 @@
 
 import { answerAddress, showAddress } from "./address.js";
 import { answerView } from "./answer.js";
-import { request } from "./api.js";
+import { got } from "./api.js";
 import { chooseAnew, nameOfPlace } from "./chosen.js";
 import { clarificationView } from "./clarification.js";
 import { announce, byId, make } from "./dom.js";
 import { run } from "./events.js";
 import { failedOutputView, failureReason, failureView } from "./failure.js";
 import { feedbackView } from "./feedback.js";
-import { followUpsView } from "./followups.js";
 import { keep, kept } from "./kept.js";
-import { say } from "./language.js";
+import { say, text } from "./language.js";
 import { saveMenu } from "./menu.js";
 import { pinView } from "./pin.js";
 import { Queue } from "./queue.js";
 import { reportView } from "./report.js";
-import { keptRuns, rejected } from "./restored.js";
 import { seenOf } from "./problem.js";
 import { notify } from "./sidebar.js";
+import { questionItems } from "./start.js";
 import { Turn } from "./turn.js";
+
+const MOST_TURNS = 20;
 
 /** Return the thread that the tab goes on with and what it is about; null if there is none, or it is not `thread`. */
 export function keptConversation(thread = null) {
@@ -29,7 +30,7 @@ export function keptConversation(thread = null) {
 
 /** Return what `thread` is about, as the server has it. Throws a Problem. */
 async function conversationAt(thread, signal) {
-  const { graph, source, datasets } = await (await request(`threads/${thread}`, { signal })).json();
+  const { graph, source, datasets } = await got(`threads/${thread}`, { signal });
   return { graph, named: datasets?.length ? { datasets } : source ? { source } : {} };
 }
 
@@ -189,13 +190,17 @@ export class Conversation {
   }
 
   /** Show the questions that follow an answer or a greeting, below the last turn, once the server has found some. */
-  async offer({ run_id, error, clarification, ...output }) {
+  async offer({ run_id, thread_id, error, clarification }) {
     if (!run_id || error || clarification) return;
     const [graph, named] = JSON.parse(this.place);
     this.offering = new AbortController();
     const { signal } = this.offering;
-    const view = await followUpsView({ ...output, run_id }, (question) => this.ask(question, { graph, named }), signal);
-    if (view && !signal.aborted) this.list.lastElementChild?.querySelector(".body").append(view);
+    // Without the server there are none, and the page works without them.
+    const path = `threads/${thread_id}/runs/${run_id}/questions`;
+    const { questions } = await got(path, { asksKey: false, signal }).catch(() => ({ questions: [] }));
+    if (!questions.length || signal.aborted) return;
+    const view = make("ul", { class: "follow-ups" }, ...questionItems(questions, (question) => this.ask(question, { graph, named })));
+    this.list.lastElementChild?.querySelector(".body").append(say(view, "follow_ups", {}, "aria-label"));
   }
 
   /** Ask the first question that waits, if there is one. */
@@ -281,4 +286,30 @@ function answerLink({ thread_id: thread, run_id: run }) {
 
 function noted(words = "") {
   return make("p", { class: "noted", role: "status", tabindex: "-1" }, words);
+}
+
+/**
+ * Return the last runs of a thread, the oldest first: what was said, as it is shown, and the output.
+ * `shownRun` is among them if it is one of the last 100.
+ * `chosen` is the number of the option that was chosen in the run before, `accepted` whether that one's answer was.
+ * Throws a Problem, or what the signal's abort throws.
+ */
+async function keptRuns(thread, signal, shownRun = null) {
+  const { runs } = await got(`threads/${thread}/history`, { signal });
+  const count = Math.max(MOST_TURNS, runs.findIndex(({ id }) => id === shownRun) + 1);
+  const last = runs.slice(0, count).reverse();
+  const outputs = await Promise.all(last.map(({ id }) => got(`threads/${thread}/runs/${id}`, { signal })));
+  return last.map(({ said }, at) => ({ ...shown(said, outputs[at - 1]), output: outputs[at] }));
+}
+
+function shown({ question, clarification_answer: answer, feedback }, before) {
+  if (feedback) return { said: rejected(feedback), accepted: feedback.accepted };
+  if (answer === undefined) return { said: question };
+  const chosen = before?.clarification?.options[Number(answer) - 1];
+  return { said: chosen?.label ?? answer, chosen: chosen && Number(answer) };
+}
+
+/** Return what is shown of feedback that rejects an answer. */
+function rejected({ comment }) {
+  return [text("wrong"), comment].filter(Boolean).join(": ");
 }

@@ -1,6 +1,6 @@
 /** The statement of an answer in an editor; its own answer stands below. CodeMirror is fetched with the first one. */
 
-import { postJson, request } from "./api.js";
+import { got, postJson } from "./api.js";
 import { button, choice, form, showError, submit } from "./controls.js";
 import { announce, make } from "./dom.js";
 import { current, say, text } from "./language.js";
@@ -55,7 +55,7 @@ async function fill(box, { sql, thread_id, audit }, about) {
 
 /** Return the database that a conversation is about, where there are several. */
 async function sourceOf(thread) {
-  return sources.length > 1 && thread ? (await (await request(`threads/${thread}`)).json()).source : null;
+  return sources.length > 1 && thread ? (await got(`threads/${thread}`)).source : null;
 }
 
 /** Return the choice of the database, where there are several. */
@@ -86,7 +86,7 @@ async function codeEditor(state, execute) {
       ...cm.historyKeymap, ...cm.completionKeymap]),
   ] });
   const load = async () => {
-    const { dialect, tables } = await (await request(`sql/schema?source=${encodeURIComponent(state.source)}`)).json();
+    const { dialect, tables } = await got(`sql/schema?source=${encodeURIComponent(state.source)}`);
     const named = { dialect: cm[DIALECTS[dialect] ?? "StandardSQL"], schema: nested(tables), upperCaseKeywords: true };
     view.dispatch({ effects: language.reconfigure(cm.sql(named)) });
   };

@@ -1,6 +1,6 @@
 /** What is shown in place of an answer: an error in plain words. */
 
-import { request } from "./api.js";
+import { got } from "./api.js";
 import { button, showError } from "./controls.js";
 import { make } from "./dom.js";
 import { say } from "./language.js";
@@ -52,9 +52,9 @@ export function failureView(error, again) {
     why, again ? button("again", again, { class: "focus" }) : null, ...others);
 }
 
-/** Return why an output with an error asks a question back again. */
-export function failureReason({ error, audit }) {
-  return make("div", { class: "why" }, ...reasons({ ...error, trace: audit.trace_id }));
+/** Return why an output with an error, which its answer explains, asks a question back again. */
+export function failureReason({ error: { code }, answer, audit }) {
+  return make("div", { class: "why" }, ...reasons({ code, message: answer, trace: audit.trace_id }));
 }
 
 function kindOf({ code }) {
@@ -78,7 +78,7 @@ function connectionTest() {
   return make("div", { class: "toolbar" }, button("model_test", async () => {
     say(state, "working");
     try {
-      const { ok, error, seconds } = await (await request("operate/model/test", { method: "POST" })).json();
+      const { ok, error, seconds } = await got("operate/model/test", { method: "POST" });
       say(state, ok ? "model_answers" : () => error.message, { seconds });
     } catch (error) {
       showError(state, error);

@@ -98,6 +98,7 @@ for (const button of document.querySelectorAll(".anew")) {
     question.focus();
   });
 }
+byId("fold").addEventListener("click", ({ currentTarget: fold }) => fold.setAttribute("aria-expanded", String(fold.ariaExpanded === "false")));
 onAddress(show);
 addFiles();
 byId("boards").addEventListener("click", () => location.assign(boardAddress()));

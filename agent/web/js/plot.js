@@ -1,8 +1,8 @@
 /** The chart of a stored answer with its settings, which the server draws and keeps. */
 
-import { request, sendJson } from "./api.js";
+import { got, sendJson } from "./api.js";
 import { chartView } from "./chart.js";
-import { labelled } from "./controls.js";
+import { button, checkbox, choice, labelled, showError } from "./controls.js";
 import { announce, make } from "./dom.js";
 import { say, text } from "./language.js";
 
@@ -31,7 +31,7 @@ export function plotView(output, said) {
 /** Return what the server says about the chart of `output`, a promise; null if it cannot have one with settings. */
 function read(output) {
   const path = pathOf(output);
-  if (path && !reading.has(output)) reading.set(output, request(path).then((response) => response.json()));
+  if (path && !reading.has(output)) reading.set(output, got(path));
   return reading.get(output) ?? null;
 }
 
@@ -55,8 +55,7 @@ function show(panel, drawn, place) {
   if (!Object.keys(types).length) return;
   const save = (changed) => put(panel, changed, place, drawn);
   if (!spec) {
-    const button = make("button", { type: "button", class: "quiet", on: { click: () => save(Object.values(types)[0]) } });
-    panel.replaceChildren(say(button, "plot_draw"));
+    panel.replaceChildren(button("plot_draw", () => save(Object.values(types)[0])));
     return;
   }
   const wasOpen = panel.querySelector("details")?.open ?? false;
@@ -73,8 +72,7 @@ async function put(panel, spec, place, drawn) {
   } catch (error) {
     // The settings show again what is drawn.
     show(panel, drawn, place);
-    const words = error.status === 422 ? text("plot_refused") : error.message;
-    panel.append(make("p", { class: "error", role: "alert" }, words));
+    showError(panel.appendChild(make("p")), { message: error.status === 422 ? text("plot_refused") : error.message });
   }
   if (focused) panel.querySelector(`[data-setting="${focused}"]`)?.focus({ preventScroll: true });
 }
@@ -87,23 +85,21 @@ function settings(spec, types, columns, open, save) {
   const all = (name) => [name, () => name];
   const kinds = [...new Set([...Object.keys(types), kind])].map((each) => [each, `plot_${each}`]);
   const fields = [
-    choice("plot_type", kinds, kind, (chosen) => save(types[chosen] ?? { ...spec, chart_type: chosen })),
-    choice("plot_x", named.map(all), spec.x, (x) => save({ ...spec, x, series: spec.series === x ? null : spec.series })),
+    setting("plot_type", kinds, kind, (chosen) => save(types[chosen] ?? { ...spec, chart_type: chosen })),
+    setting("plot_x", named.map(all), spec.x, (x) => save({ ...spec, x, series: spec.series === x ? null : spec.series })),
   ];
   if (kind !== "histogram") {
     const several = spec.y.length > 1 ? [["", () => spec.y.join(", ")]] : [];
     const measures = [...new Set([...numbers, ...(spec.y.length === 1 ? spec.y : [])])].map(all);
-    const y = choice("plot_y", [...several, ...measures], several.length ? "" : spec.y[0], (name) => save(name ? { ...spec, y: [name], series: seriesOf(spec, columns) } : spec));
+    const y = setting("plot_y", [...several, ...measures], several.length ? "" : spec.y[0], (name) => save(name ? { ...spec, y: [name], series: seriesOf(spec, columns) } : spec));
     fields.push(y);
   }
   if (SPLIT.includes(kind)) {
     const others = named.filter((name) => name !== spec.x && !spec.y.includes(name)).map(all);
-    fields.push(choice("plot_series", [["", "plot_none"], ...others], spec.series ?? "", (name) => save({ ...spec, series: name || null })));
+    fields.push(setting("plot_series", [["", "plot_none"], ...others], spec.series ?? "", (name) => save({ ...spec, series: name || null })));
   }
   if (STACKED.includes(kind)) {
-    const box = make("input", { type: "checkbox", checked: spec.stacked, "data-setting": "plot_stacked" });
-    box.addEventListener("change", () => save({ ...spec, stacked: box.checked }));
-    fields.push(make("label", { class: "check" }, box, say(make("span"), "plot_stacked")));
+    fields.push(checkbox("plot_stacked", { checked: spec.stacked, "data-setting": "plot_stacked" }, (stacked) => save({ ...spec, stacked })));
   }
   return make("details", { class: "plot-settings", open }, say(make("summary"), "plot_settings"),
     make("div", { class: "plot-fields" }, ...fields));
@@ -115,9 +111,6 @@ function seriesOf({ x, series }, columns) {
   return columns.find(({ name, numeric }) => !numeric && name !== x)?.name ?? null;
 }
 
-function choice(key, options, value, changed) {
-  const select = make("select", { "data-setting": key, on: { change: () => changed(select.value) } },
-    ...options.map(([each, shown]) => say(make("option", { value: each }), shown)));
-  select.value = value;
-  return labelled(key, select);
+function setting(key, options, value, changed) {
+  return labelled(key, choice(options, value, changed, { "data-setting": key }));
 }

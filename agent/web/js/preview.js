@@ -1,6 +1,6 @@
 /** The preview of a chosen file: its sheets, the first rows, and what was noted when it was read. */
 
-import { postJson, request } from "./api.js";
+import { got, postJson } from "./api.js";
 import { choose, listeners, nameOf, readAgain, readyText, sheetOf, sheetsOf } from "./chosen.js";
 import { button, showError } from "./controls.js";
 import { announce, byId, make } from "./dom.js";
@@ -20,7 +20,7 @@ export async function showPreview(dataset) {
   const panel = byId("preview");
   shown = dataset;
   try {
-    const found = await (await request(`datasets/${dataset.dataset_id}/preview`)).json();
+    const found = await got(`datasets/${dataset.dataset_id}/preview`);
     const sheets = found.report.sheets.length > 1 ? sheetTabs(found) : [];
     panel.replaceChildren(...sheets, facts(found), rows(found), ...notes(found), buttons(dataset));
     panel.hidden = false;

@@ -1,5 +1,6 @@
 /** A run that has not ended: its steps, its time, and a way to stop it. */
 
+import { button } from "./controls.js";
 import { announce, make } from "./dom.js";
 import { say, text } from "./language.js";
 import { secondsText } from "./numbers.js";
@@ -24,7 +25,7 @@ export function progressView(steps, stop) {
   say(bar, "loading_file", {}, "aria-label");
   let share = 1;
   const state = make("p", { class: "working" }, make("span", { class: "dot", "aria-hidden": "true" }), words, clock,
-    say(make("button", { type: "button", class: "quiet", on: { click: stop } }), "stop"));
+    button("stop", stop));
   const element = make("div", { class: "progress" }, state, steps);
   return {
     element,

@@ -1,5 +1,6 @@
 /** Questions that were sent while another runs: shown above the field, asked one after another. */
 
+import { button, signButton } from "./controls.js";
 import { announce, byId, make } from "./dom.js";
 import { say, text } from "./language.js";
 
@@ -8,7 +9,7 @@ export class Queue {
   constructor(resume) {
     this.waiting = [];
     this.isHeld = false;
-    this.resume = say(make("button", { type: "button", class: "quiet", on: { click: resume } }), "ask_now");
+    this.resume = button("ask_now", resume);
   }
 
   /** Say whether a question runs; while none does, the questions can be asked by a button. */
@@ -43,9 +44,8 @@ export class Queue {
 
   item(entry) {
     const { question } = entry;
-    const remove = make("button", { type: "button", class: "remove", on: { click: () => this.remove(entry) } }, "×");
     return make("li", { class: "chip" }, make("span", { class: "question", dir: "auto" }, question),
-      say(say(remove, "unqueue", { question }, "aria-label"), "unqueue", { question }, "title"));
+      signButton("×", "unqueue", { question }, () => this.remove(entry), { class: "remove" }));
   }
 
   remove(entry) {

@@ -13,7 +13,7 @@ import { tableView } from "./table.js";
 const FILES = { html: "HTML", pdf: "PDF", md: "Markdown", json: "JSON" };
 const FIRST_ROWS = 10;
 
-/** Return the view of an output with a report about the data called `name`; `link`, if given, leads to it. */
+/** Return the view of an output with a report about the data called `name`, and its menu; `link`, if given, leads to it. */
 export function reportView(output, name, link) {
   const { title, summary, sections, limits, parts } = output.report;
   const known = new Map(parts.map((part) => [part.id, part]));
@@ -28,8 +28,8 @@ export function reportView(output, name, link) {
     limits.length ? make("ul", { class: "limits" }, ...limits.map((limit) => make("li", { dir: "auto" }, ...spans(limit, known)))) : null,
     say(make("h4"), "report_sources"),
     make("ol", { class: "sources" }, ...parts.map((part) => make("li", {}, opening(part, part.question)))));
-  view.append(make("div", { class: "toolbar" }, ...(output.run_id ? Object.keys(FILES).map((suffix) => saving(output, suffix)) : []),
-    saveMenu(view, link)));
+  const menu = saveMenu(view, ...(output.run_id ? Object.keys(FILES).map((suffix) => saving(output, suffix)) : []), link);
+  if (menu) view.append(make("div", { class: "toolbar" }, menu));
   return view;
 }
 
@@ -71,8 +71,7 @@ function evidence(part) {
 
 /** Return a button that shows the question, the rows and the statement of a part, and marks `rows`. */
 function opening(part, words, rows = []) {
-  return say(make("button", { type: "button", class: "link", dir: "auto", title: part.question, on: { click: () => openPart(part, rows) } }),
-    typeof words === "function" ? words : () => words);
+  return button(typeof words === "function" ? words : () => words, () => openPart(part, rows), { class: "link", dir: "auto", title: part.question });
 }
 
 function openPart({ question, purpose, filters, error, result, sql }, rows) {
@@ -88,7 +87,7 @@ function openPart({ question, purpose, filters, error, result, sql }, rows) {
   dialog.querySelector(".marked")?.scrollIntoView({ block: "center" });
 }
 
-/** Return the button that saves the report of an output as a file. */
+/** Return what a menu has to save the report of an output as a file. */
 function saving({ thread_id: thread, run_id: run, report }, suffix) {
-  return button(saveAs(FILES[suffix]), () => saveFrom(`threads/${thread}/runs/${run}/report.${suffix}`, fileName(report.title, `.${suffix}`)));
+  return [saveAs(FILES[suffix]), () => saveFrom(`threads/${thread}/runs/${run}/report.${suffix}`, fileName(report.title, `.${suffix}`))];
 }

@@ -1,9 +1,9 @@
 /** Proposals for the business knowledge: a list in which each is accepted or rejected. */
 
-import { postJson, request } from "./api.js";
-import { button, labelled } from "./controls.js";
+import { got, postJson } from "./api.js";
+import { button, labelled, showError } from "./controls.js";
 import { announce, byId, make } from "./dom.js";
-import { say, text } from "./language.js";
+import { say } from "./language.js";
 import { sqlView } from "./sql.js";
 
 /** Show the button that opens the list if `mayReview`. */
@@ -22,12 +22,12 @@ async function openReview() {
     make("div", { class: "buttons" }, button("review_close", () => dialog.close())));
   dialog.showModal();
   try {
-    const { proposals } = await (await request("proposals")).json();
+    const { proposals } = await got("proposals");
     list.append(...proposals.map((proposal) => proposalView(proposal, author)));
     if (proposals.length) state.remove();
     else say(state, "review_none");
   } catch (error) {
-    state.replaceChildren(make("span", { class: "error", role: "alert" }, error.message));
+    showError(state, error);
   }
 }
 
@@ -35,27 +35,24 @@ function proposalView(proposal, author) {
   const { id, source, question, sql, choice, clarifications, proposed_by: by, proposed_at: at, origin } = proposal;
   const isRejected = origin === "rejected_answer";
   const state = make("p", { role: "status", class: "noted", tabindex: "-1" });
-  const accept = say(make("button", { type: "button" }), "review_accept");
-  const reject = say(make("button", { type: "button", class: "quiet" }), isRejected ? "review_done" : "review_reject");
-  const buttons = make("div", { class: "buttons" }, isRejected ? null : accept, reject);
   const decide = async (action, body) => {
-    accept.disabled = reject.disabled = true;
+    buttons.inert = true;
     try {
       const { place } = await (await postJson(`proposals/${id}/${action}`, body)).json();
       say(state, isRejected ? "review_closed" : `review_${action}ed`, { place });
       buttons.remove();
       state.focus();
+      announce(state.textContent);
     } catch (error) {
-      state.replaceChildren(make("span", { class: "error", role: "alert" }, error.message));
-      accept.disabled = reject.disabled = false;
+      showError(state, error);
+      buttons.inert = false;
     }
-    announce(state.textContent);
   };
-  accept.addEventListener("click", () => decide("accept", author.value.trim() ? { author: author.value.trim() } : {}));
-  reject.addEventListener("click", () => decide("reject", {}));
-  const what = choice ? `${choice.word} = ${choice.means}` : question;
+  const accept = () => decide("accept", author.value.trim() ? { author: author.value.trim() } : {});
+  const buttons = make("div", { class: "buttons" }, isRejected ? null : button("review_accept", accept, { class: null }),
+    button(isRejected ? "review_done" : "review_reject", () => decide("reject", {})));
   return make("article", { class: "proposal" },
-    make("h3", { dir: "auto" }, what),
+    make("h3", { dir: "auto" }, choice ? `${choice.word} = ${choice.means}` : question),
     say(make("p", { class: "hint" }), "review_from", { by, at: at.slice(0, 10), source }),
     choice ? make("p", { dir: "auto" }, question) : null,
     isRejected ? say(make("p", { class: "error", dir: "auto" }), "review_rejected_answer", { reason: clarifications.at(-1) }) : null,

@@ -1,6 +1,7 @@
 /** What leaves the page: files and the clipboard. */
 
 import { request } from "./api.js";
+import { button } from "./controls.js";
 import { announce, make } from "./dom.js";
 import { say, text } from "./language.js";
 import { notify } from "./sidebar.js";
@@ -37,15 +38,13 @@ export function fileName(said, suffix) {
 
 /** Return a button that copies what `content()` gives, and says whether that went well. */
 export function copyButton(content) {
-  const button = make("button", { type: "button", class: "quiet" });
-  say(button, "copy");
-  button.addEventListener("click", async () => {
+  const made = button("copy", async () => {
     const key = (await copied(content())) ? "copied" : "copy_failed";
-    say(button, key);
+    say(made, key);
     announce(text(key));
-    setTimeout(() => say(button, "copy"), SHOWN_MS);
+    setTimeout(() => say(made, "copy"), SHOWN_MS);
   });
-  return button;
+  return made;
 }
 
 async function copied(content) {

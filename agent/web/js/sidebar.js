@@ -1,6 +1,6 @@
 /** The user's conversations beside the page: found, renamed, and deleted. On narrow screens it is a drawer. */
 
-import { request, sendJson } from "./api.js";
+import { got, request, sendJson } from "./api.js";
 import { confirmed, named, signButton } from "./controls.js";
 import { announce, byId, make } from "./dom.js";
 import { onceKeyGiven } from "./key.js";
@@ -63,7 +63,7 @@ async function load() {
   const number = latest;
   try {
     const query = new URLSearchParams({ search: byId("search").value });
-    const { threads } = await (await request(`threads?${query}`, { asksKey: false })).json();
+    const { threads } = await got(`threads?${query}`, { asksKey: false });
     if (number === latest) show(threads);
   } catch (error) {
     // Without the list the page works as before; the errors of questions are shown with them.

@@ -1,6 +1,6 @@
 /** The configured sources, for operators: their state, a form to test and add one, and their removal. */
 
-import { postJson, request } from "./api.js";
+import { got, postJson, request } from "./api.js";
 import { button, checkbox, choice, confirmed, field, fold, form, labelled, showError, submit } from "./controls.js";
 import { announce, byId, make } from "./dom.js";
 import { say, text } from "./language.js";
@@ -59,7 +59,7 @@ export async function databaseOffer(file, done) {
     try {
       const body = new FormData();
       body.append("file", file);
-      const { name } = await (await request(`${PATH}/files`, { method: "POST", body })).json();
+      const { name } = await got(`${PATH}/files`, { method: "POST", body });
       await changed();
       done(name, key);
     } catch (error) {
@@ -88,7 +88,7 @@ class SourcesView {
   async load() {
     say(this.state, "working");
     try {
-      const { sources, may_edit: mayEdit } = await (await request(PATH)).json();
+      const { sources, may_edit: mayEdit } = await got(PATH);
       this.list.replaceChildren(...sources.map((source) => this.sourceView(source)));
       this.adding.replaceChildren(...(mayEdit ? [fold("sources_add", this.form())] : []));
       if (!mayEdit) say(this.state, "sources_tenant");

@@ -1,6 +1,7 @@
 /** Questions to start with, and the tables of the source that is asked: beside the conversation, or in a sheet. */
 
-import { postJson, request } from "./api.js";
+import { got, postJson } from "./api.js";
+import { button, form, signButton, submit } from "./controls.js";
 import { announce, byId, make } from "./dom.js";
 import { onceKeyGiven } from "./key.js";
 import { onLanguage, say, text } from "./language.js";
@@ -26,7 +27,7 @@ function load() {
   const query = source ? `?${new URLSearchParams({ source })}` : "";
   const read = async (path, show) => {
     try {
-      const found = await (await request(`sources/${path}${query}`, { asksKey: false })).json();
+      const found = await got(`sources/${path}${query}`, { asksKey: false });
       if (number === latest) show(found);
     } catch (error) {
       if (error.status === 401) onceKeyGiven(load);
@@ -40,8 +41,12 @@ function load() {
 
 function showQuestions({ questions }) {
   byId("start-questions").classList.remove("pending");
-  byId("start-questions").replaceChildren(...questions.map(({ question }) => make("li", {},
-    make("button", { type: "button", class: "quiet", dir: "auto", on: { click: () => pick(question) } }, question))));
+  byId("start-questions").replaceChildren(...questionItems(questions.map(({ question }) => question), pick));
+}
+
+/** Return the items of a list of questions; `ask(question)` is called with the one that is clicked. */
+export function questionItems(questions, ask) {
+  return questions.map((question) => make("li", {}, button(() => question, () => ask(question), { dir: "auto" })));
 }
 
 function showTables({ tables, table_count: count, may_explain: mayExplain }) {
@@ -56,12 +61,11 @@ function tableItem({ name, comment, rows, columns }, mayExplain) {
   const counted = rows === null ? null : say(make("span", { class: "shape" }), "row_count", { count: rows });
   const list = make("ul", {});
   const details = make("details", {}, make("summary", {}, make("bdi", { class: "name" }, name), counted), remark(comment), list);
-  const insertion = make("button", { type: "button", class: "small", on: { click: () => insert(name) } }, "+");
   // Hundreds of tables have thousands of columns: they are made when they are looked at.
   details.addEventListener("toggle", () => {
     if (!list.childElementCount) list.append(...columns.map((column) => columnItem(column, mayExplain ? name : null)));
   });
-  return make("li", {}, details, say(say(insertion, "insert", { name }, "aria-label"), "insert", { name }, "title"));
+  return make("li", {}, details, signButton("+", "insert", { name }, () => insert(name)));
 }
 
 /** Return the item of a column; where its `table` is given, values without a meaning can be explained. */
@@ -82,8 +86,8 @@ function columnItem(column, table) {
     item.querySelector("input").focus();
   };
   const valueView = (value) => (meanings[value] || !table ? make("bdi", {}, meanings[value] ? `${value} = ${meanings[value]}` : value)
-    : say(make("button", { type: "button", class: "link", on: { click: () => ask(value) } }, make("bdi", {}, value)), "explain_code", { code: value }, "title"));
-  const item = make("li", {}, say(make("button", { type: "button", class: "link name", dir: "auto", on: { click: () => insert(name) } }, name), "insert", { name }, "title"),
+    : say(button(() => value, () => ask(value), { class: "link", dir: "auto" }), "explain_code", { code: value }, "title"));
+  const item = make("li", {}, say(button(() => name, () => insert(name), { class: "link name", dir: "auto" }), "insert", { name }, "title"),
     make("code", {}, type), isKey ? say(make("span", { class: "shape" }), "primary_key") : null,
     references && make("bdi", { class: "shape" }, `→ ${references}`),
     make("span", { class: "shape values", dir: "auto" }, ...(isRange ? [`${minimum} – ${maximum}`] : values.map(valueView))), remark(comment));
@@ -94,16 +98,7 @@ function columnItem(column, table) {
 function meaningForm(code, save) {
   const field = make("input", { required: true, maxlength: 200, dir: "auto", autocomplete: "off" });
   for (const attribute of ["aria-label", "placeholder"]) say(field, "explain_code", { code }, attribute);
-  const form = make("form", { class: "own-words" }, field, say(make("button", { type: "submit", class: "quiet" }), "board_save"));
-  form.addEventListener("submit", async (event) => {
-    event.preventDefault();
-    try {
-      await save(field.value.trim());
-    } catch (error) {
-      form.append(make("p", { class: "error", role: "alert" }, error.message));
-    }
-  });
-  return form;
+  return form({ class: "own-words" }, () => save(field.value.trim()), field, submit("board_save", { class: "quiet" }));
 }
 
 /** Put a name into the question, where the cursor was. */

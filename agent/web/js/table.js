@@ -1,14 +1,24 @@
 /** A table of an answer: sorted by its headers, filtered, added up, copied, saved as CSV and Excel. */
 
-import { asCsv, asTabs } from "./csv.js";
+import { button } from "./controls.js";
 import { make } from "./dom.js";
 import { current, say } from "./language.js";
-import { isCut, isQuantity, sumOf, valueText } from "./numbers.js";
+import { digitsOf, isCut, isQuantity, sumOf, valueText } from "./numbers.js";
 import { copyButton, fileName, saveAs, saveFile, saveFrom } from "./save.js";
 
 const FIRST_ROWS = 50;
 const FILTERED_FROM = 10;
 const DECIMAL = /^-?\d+(\.\d+)?$/;
+// A spreadsheet evaluates a cell that begins with one of these, also as a full-width, small or superscript form, and
+// ignores white space, invisible characters and an opening quote before it. "|" and "%" begin commands in some of them.
+const FORMULA = /^[=+\-@|%\u2212\u207a\u207b\u207c\ufe62\ufe63\ufe66\ufe6b\uff05\uff0b\uff0d\uff1d\uff20\uff5c]/;
+const IGNORED = /^[\s\p{C}\p{Z}"]*/u;
+
+// In many locales spreadsheets separate cells by semicolons, some by tabs, and then quotes inside a line do not count:
+// what follows one of these may begin a cell. "- " begins the line of a list.
+const INNER_FORMULA = /([;\t\r\n\u0085\u2028\u2029][\s\p{C}\p{Z}"]*)(?=[=@\uff1d\uff20\ufe66\ufe6b]|[+\-\uff0b\uff0d\u2212](?!\s))/gu;
+
+const NUMBER = /^[+\-\u2212]?(\d[\d.,\u00a0\u202f]*|[.,]\d+)([eE][+-]?\d+)?\s?%?$/;
 /** What is shown of tables, by their views. */
 const tables = new WeakMap();
 
@@ -48,10 +58,10 @@ export function tableItems(view) {
 }
 
 function head(name, column, shown, redraw) {
-  const button = make("button", { type: "button", class: "sort" }, make("bdi", {}, name));
-  const cell = make("th", { scope: "col", "aria-label": name, class: isQuantity(shown.formats[column]) ? "number" : null }, button);
-  say(button, "sort_by", { name }, "title");
-  button.addEventListener("click", () => {
+  const sort = make("button", { type: "button", class: "sort" }, make("bdi", {}, name));
+  const cell = make("th", { scope: "col", "aria-label": name, class: isQuantity(shown.formats[column]) ? "number" : null }, sort);
+  say(sort, "sort_by", { name }, "title");
+  sort.addEventListener("click", () => {
     shown.descending = shown.column === column && !shown.descending;
     shown.column = column;
     redraw();
@@ -118,10 +128,10 @@ function fillSums(sums, { table, rows, formats }) {
 
 function moreButton(shown, redraw) {
   if (shown.all) return null;
-  return make("button", { type: "button", class: "quiet more", on: { click: () => {
+  return button("more_rows", () => {
     shown.all = true;
     redraw();
-  } } });
+  }, { class: "quiet more" });
 }
 
 /** Return the rows in the order of one column; those without a value come last either way. */
@@ -141,4 +151,36 @@ function isNumber(value) {
 
 function asText(value) {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+/** Return a table as CSV (RFC 4180), with the mark by which spreadsheets know UTF-8. */
+function asCsv(table) {
+  const lines = [table.columns, ...table.rows].map((row) => row.map(quoted).join(","));
+  return `\uFEFF${lines.join("\r\n")}\r\n`;
+}
+
+/** Return a table as lines of cells between tabs, as spreadsheets take it from the clipboard. */
+function asTabs(table) {
+  return [table.columns, ...table.rows].map((row) => row.map(inOneCell).join("\t")).join("\n");
+}
+
+function quoted(value) {
+  const text = withoutFormulas(value);
+  return /[",;\t\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
+}
+
+function inOneCell(value) {
+  return withoutFormulas(value).replace(/[\t\r\n]+/g, " ");
+}
+
+/** Return a cell as text that no spreadsheet evaluates: behind an apostrophe a formula stays text. */
+function withoutFormulas(value) {
+  if (value === null) return "";
+  if (typeof value === "number") return digitsOf(value);
+  if (typeof value === "boolean") return String(value);
+  const text = asText(value);
+  if (NUMBER.test(text)) return text;
+  const ignored = text.match(IGNORED)[0];
+  const rest = text.slice(ignored.length).replace(INNER_FORMULA, "$1'");
+  return `${/^[\t\r\n]/.test(text) || FORMULA.test(rest) ? "'" : ""}${ignored}${rest}`;
 }

@@ -34,6 +34,12 @@ def choose(view: Locator, item: str) -> None:
     view.get_by_role("button", name=item, exact=True).click()
 
 
+def unfold(page: Page) -> None:
+    """Show the row below the question, which is folded after the first one."""
+    if not page.locator("#foot").is_visible():
+        page.get_by_role("button", name="Source, tables and report").click()
+
+
 ATTACKS = [
     "<img src=x onerror=\"window.hit=1\">",
     "<script>window.hit=1</script>",

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from playwright.sync_api import Page, expect
 
 from tests.agent.datasets.files import FEB, JAN, book
-from tests.agent.page.actions import EXCEL, choose
+from tests.agent.page.actions import EXCEL, choose, unfold
 from tests.agent.page.said import ASKS, BY_AMOUNT, QUESTION, Model
 from tests.conftest import VALID
 
@@ -273,7 +273,8 @@ def error(stage: Stage) -> None:
 @state()
 def tables(stage: Stage) -> None:
     stage.answered(HOW_MANY, COUNT)
-    if stage.page.get_by_role("button", name="Tables").is_visible():
+    unfold(stage.page)
+    if stage.page.locator("#show-tables").is_visible():
         stage.press("Tables")
     stage.page.locator("#start-tree summary").nth(4).click()
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.agent.page.actions import COUNT, HOW_MANY, NUMBERS, ask, sent_by
+from tests.agent.page.actions import COUNT, HOW_MANY, NUMBERS, ask, sent_by, unfold
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import ASKS, BY_AMOUNT, QUESTION, Model
 
@@ -32,6 +32,7 @@ def test_another_source_is_another_conversation(visit: Visit, cache_dir: Any) ->
     site = visit(Model(COUNT, reviews=()), sources={"first": shop, "second": shop})
     sent = sent_by(site.page)
     for source in ("first", "first", "second"):
+        unfold(site.page)
         site.page.get_by_label("Data source").select_option(source)
         ask(site, HOW_MANY)
     assert [(each["source"], "thread_id" in each) for each in sent] == [

@@ -45,6 +45,14 @@ def test_the_header_the_types_and_the_notes_are_shown_and_can_be_changed(visit: 
     expect(preview).to_contain_text("b.csv")
 
 
+def test_the_question_stays_on_the_screen_below_a_preview(visit: Visit) -> None:
+    page = visit(viewport={"width": 1280, "height": 720}).page
+    page.locator("#file").set_input_files(BOOK)
+    expect(page.get_by_role("region", name="Preview of the file")).to_be_visible()
+    question = page.get_by_label("Your question").bounding_box()
+    assert question["y"] + question["height"] <= 720
+
+
 def test_each_sheet_becomes_a_table(visit: Visit) -> None:
     site = visit()
     page = site.page

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.agent.page.actions import HOLD, send
-from tests.agent.page.conftest import Site
+from tests.agent.page.conftest import Site, pick
 from tests.agent.page.said import BY_AMOUNT, REPORTED, Model
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
@@ -33,7 +33,7 @@ def test_the_figures_of_a_report_lead_to_their_rows_and_statement(visit: Visit) 
     page.keyboard.press("Escape")
     for name, beginning in {"HTML": b"<!doctype html>", "Markdown": b"# Customers", "JSON": b"{"}.items():
         with page.expect_download() as saved:
-            page.get_by_role("button", name=f"Save as {name}").click()
+            pick(page, f"Save as {name}")
         assert saved.value.path().read_bytes().startswith(beginning)
     page.reload()
     expect(page.locator(".report .lead")).to_have_text("Customers")

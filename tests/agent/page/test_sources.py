@@ -59,7 +59,7 @@ def test_a_source_is_tested_added_asked_and_removed(visit: Visit, tmp_path: Path
     dialog.get_by_role("button", name="Press again to remove").click()
     expect(dialog.get_by_role("status").first).to_have_text("library was removed.")
     assert load_settings().sources == {}
-    expect(page.get_by_label("Data source").get_by_role("option", name="library")).to_have_count(0)
+    expect(page.locator("#source option", has_text="library")).to_have_count(0)
 
 
 @pytest.mark.parametrize("width", [1440, 390])

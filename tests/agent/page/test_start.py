@@ -120,6 +120,36 @@ def test_header_and_question_stay_in_view_and_take_one_row_each(visit: Visit) ->
     assert field.bounding_box()["height"] > 1.5 * height
 
 
+def test_the_row_below_the_question_is_folded_after_the_first_one(visit: Visit) -> None:
+    site = visit(Model(COUNT, reviews=()))
+    page, row = site.page, site.page.locator("#foot")
+    expect(row).to_be_visible()
+    ask(site, "How many?")
+    expect(row).to_be_hidden()
+    fold = page.get_by_role("button", name="Source, tables and report")
+    fold.click()
+    expect(row).to_be_visible()
+    page.get_by_role("button", name="Report", exact=True).click()
+    fold.click()
+    # What is sent next is a request for a report.
+    expect(row).to_be_visible()
+    page.get_by_role("button", name="Report", exact=True).click()
+    expect(row).to_be_hidden()
+
+
+def test_the_tables_stand_beside_the_conversation_on_a_laptop(visit: Visit) -> None:
+    site = visit(Model(COUNT, reviews=()), viewport={"width": 1280, "height": 720})
+    ask(site, "How many?")
+    answer, tables = site.page.locator(".answer").bounding_box(), site.page.locator("#tables").bounding_box()
+    assert answer["x"] + answer["width"] <= tables["x"] and tables["x"] + tables["width"] <= 1280
+
+
+def test_a_database_is_connected_from_the_start(visit: Visit) -> None:
+    page = visit().page
+    page.get_by_role("button", name="Connect your database").click()
+    expect(page.get_by_role("dialog", name="Sources")).to_contain_text("No source is configured")
+
+
 def test_a_file_is_chosen_from_the_start(visit: Visit) -> None:
     page = visit().page
     with page.expect_file_chooser() as chooser:
@@ -134,7 +164,8 @@ def test_the_start_fits_a_phone(visit: Visit) -> None:
     site.page.locator("#start-tree summary").first.tap()
     ask(site, "How many?")
     expect(site.page.locator("#tables")).to_be_hidden()
-    site.page.get_by_role("button", name="Tables").tap()
+    site.page.get_by_role("button", name="Source, tables and report").tap()
+    site.page.get_by_role("button", name="Tables", exact=True).tap()
     site.page.get_by_role("button", name="Insert orders").tap()
     expect(site.page.locator("#tables")).to_be_hidden()
     expect(site.page.get_by_label("Your question")).to_have_value("orders ")
