@@ -85,7 +85,7 @@ def fill(text: str, facts: ResultFacts, said: Said, before: Filled | None = None
     names = facts.names.union(*(other.names for other in facts.others.values()))
     problems = [
         *resolver.problems,
-        *typed_problems(typed_parts(template), said, names),
+        *typed_problems(_SPACE_IN_CHINESE.sub("", typed_parts(template)), said, names),
         *_problems_together(resolver.used, before.directions if before else frozenset(), facts.others),
         *(
             f"{{{fact}}} needs {{{fact}.name}} beside it"

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
@@ -17,7 +16,7 @@ from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.sql.compare import is_blank, names_in
 from datasphinx.agent.sql.guard import shared_trees
 from datasphinx.agent.sql.output_columns import additive_columns, output_columns
-from datasphinx.agent.sql.summary import constant, sort_key, unwrapped
+from datasphinx.agent.sql.summary import constant, days_in, period_unit, sort_key, unwrapped
 from datasphinx.agent.types import Result
 
 _MEASURES = {"number", "currency", "percent", "fraction", "scientific", "duration"}
@@ -277,14 +276,14 @@ def compared_values(tree: exp.Expr) -> Iterator[Any]:
             sides = [node.this, node.expression, node.args.get("count")]
         for side in sides:
             value = constant(side) if isinstance(side, exp.Expr) else None
-            if isinstance(node, exp.GT | exp.LT) and _is_date(value):
+            if isinstance(node, exp.GT | exp.LT) and _is_period_bound(node, value):
                 continue
             if value is not None and value not in (0, 1):
                 yield value.replace("%", " ").replace("_", " ") if isinstance(node, exp.Like | exp.ILike) else value
 
 
-def _is_date(value: Any) -> bool:
-    try:
-        return isinstance(value, str) and bool(date.fromisoformat(value[:10]))
-    except ValueError:
-        return False
+def _is_period_bound(comparison: exp.Binary, value: Any) -> bool:
+    """Return whether `value` is a date, month or year that something is compared with."""
+    if isinstance(value, str):
+        return days_in(value) is not None
+    return any(period_unit(side) for side in (comparison.this, comparison.expression))

@@ -642,7 +642,7 @@ def test_the_name_of_a_result_column_says_only_what_was_said(analyst: Analyst, d
     )
 
     assert "98765" not in output["answer"]
-    assert output["tables"][0]["columns"] == ["账号", "SUM(退货数量)"]
+    assert output["tables"][0]["columns"] == ["账号", 'SUM("退货数量")']
 
 
 def test_at_high_effort_another_call_compares_the_answer_with_the_rows(analyst: Analyst, dataset: str) -> None:

@@ -51,6 +51,23 @@ def wrong_texts() -> list[tuple[str, str]]:
     ]
 
 
+@pytest.mark.parametrize(
+    "where",
+    ["day < '2025-01-01'", "day < '2025-01'", "strftime('%Y', day) < '2025'", "EXTRACT(YEAR FROM day) < 2025"],
+)
+def test_the_excluded_end_of_a_period_may_not_be_typed(where: str) -> None:
+    facts = facts_about(f"SELECT COUNT(*) AS n FROM orders WHERE {where}", [[7]])
+
+    assert fill("{n} orders in 2025.", facts, Said("How many?")).problems
+    assert not fill("{n} orders in 2025.", facts, Said("How many before 2025?")).problems
+
+
+@pytest.mark.parametrize("typed", ["三 百", "上 海"])
+def test_spaces_between_chinese_characters_hide_nothing(typed: str) -> None:
+    facts = facts_about(CITIES, [["上海", 5], ["Berlin", 3]], "zh")
+    assert fill(f"{{max.sales:city}}最多，不是{typed}。", facts, Said("?")).problems
+
+
 CITY_ROWS = [["Berlin", 500.5], *([name, 100 - at] for at, name in enumerate(NAMES))]
 
 
