@@ -79,6 +79,9 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     roles = None if verified else services.roles
     asked = roles.follow_ups.asked_form([state["question"], *state["forms"]][-1]) if roles else AskedForm()
     form = AnswerForm({**attempt.get("form", {}), **asked.form})
+    if objection_to(state["attempts"]):
+        # No sentence states as the answer what the model judged wrong.
+        form = AnswerForm({**form, "answer": [], "empty_answer": ""})
     result = with_formats(result, sql, source.catalog, form.get("formats") or {}, [said.question, *said.texts])
     result = with_plain_names(result, sql, source.catalog, said)
     summary, facts = summarize_query(sql, source.catalog), facts_of(result, sql, source.catalog, language)
@@ -88,7 +91,8 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     assumed = supported(dict.fromkeys(assumptions), known, facts.names)
     found, notes = source.doubts_and_notes(sql)
     # The model has seen them all before it confirmed the statement.
-    doubts = [] if is_checked else [*found, *_open_doubts(result, sql, source), *_objection(state, known, facts)]
+    objections = _objection(state, known, facts)
+    doubts = [] if is_checked else [*found, *_open_doubts(result, sql, source), *objections]
     limits = [
         *_reservations(question, attempt, supported(state.get("not_answered") or (), known, facts.names), source),
         *(one.in_language(language) for one in notes),
@@ -103,7 +107,7 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         told.add(render("reading_chosen", language, reading=state["clarifications"][-1]["answer"]))
     for doubt in doubts:
         text = render("findings_remain", language, findings=doubt.in_language(language))
-        told.add(text)
+        told.add(text, is_first=doubt in objections)
         note(text)
     told.add(_ends_of_data(result, sql, source, language))
     told.verified = verified
@@ -152,7 +156,9 @@ def _composed(
     """Return the answer with its text, value, table and chart; its text has no remarks yet."""
     effort = effort_of(state, services.settings)
     proposed = state.get("proposed_output_type") or asked.output_type
-    writer = services.roles.text_writer if "verified" not in current(state["attempts"]) and effort != "low" else None
+    attempts = state["attempts"]
+    is_written = "verified" not in current(attempts) and effort != "low" and not objection_to(attempts)
+    writer = services.roles.text_writer if is_written else None
 
     @cache
     def narrated() -> str | None:

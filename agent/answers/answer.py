@@ -46,11 +46,13 @@ class Answer:
         """Set the text for the log."""
         self.logged_answer = self.logged_answer or self.answer
 
-    def add(self, paragraph: str) -> None:
-        """Add `paragraph` to the text, unless it is empty."""
-        text = f"\n\n{paragraph}" if paragraph else ""
-        self.answer += text
-        self.logged_answer += text
+    def add(self, paragraph: str, *, is_first: bool = False) -> None:
+        """Add `paragraph` to the text, unless it is empty: at its end, or before all others."""
+        if paragraph:
+            self.answer, self.logged_answer = (
+                f"{paragraph}\n\n{text}" if is_first else f"{text}\n\n{paragraph}"
+                for text in (self.answer, self.logged_answer)
+            )
 
     def output(self) -> dict[str, Any]:
         """Return the changes of the state, with the text for the log under `LOGGED_ANSWER`."""

@@ -217,6 +217,23 @@ def test_issues_go_to_generation_if_the_correction_cannot_run(scripted: Scripted
     assert "It failed: it is about 2023; 2024 is asked; a correction was tried" in prompts(agent, "GeneratedSQL")[1]
 
 
+@pytest.mark.parametrize(
+    "verdicts",
+    [
+        [correction("SELECT SUM(nothing) FROM orders")] * 2,
+        [correction("SELECT COUNT(*) AS orders FROM orders WHERE ordered_on >= '2034-01-01'")] * 2,
+        [correction(YEAR_2024.replace("2024", "2025")), correction(YEAR_2023)],
+    ],
+    ids=["cannot run", "finds nothing", "alternates"],
+)
+def test_no_sentence_states_what_was_judged_wrong(scripted: Scripted, verdicts: list[Any]) -> None:
+    wrong = {"sql": YEAR_2023, "answer": ["{orders} orders were placed."]}
+    output = scripted({"GeneratedSQL": [wrong] * 4, "SQLValidation": verdicts}).ask("How many orders in 2024?")
+
+    assert output["status"] == "unsure" and "were placed" not in output["answer"]
+    assert output["answer"].startswith("Please note: a check of the query was not satisfied")
+
+
 # The log
 
 

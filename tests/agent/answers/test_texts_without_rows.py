@@ -85,4 +85,4 @@ def test_an_objection_has_no_figure_or_name_that_nobody_said(scripted: Scripted,
     wrong = {"is_valid": False, "reason": reason, "issues": ["98765"], "corrected_sql": "SELECT nothing FROM orders"}
     agent = scripted({"GeneratedSQL": [BY_STATUS], "SQLValidation": [wrong]}, max_sql_generations=0)
 
-    assert agent.ask("Orders by status in 2031?")["answer"].endswith(f"Please note: {told}")
+    assert agent.ask("Orders by status in 2031?")["answer"].startswith(f"Please note: {told}\n\n|")
