@@ -124,6 +124,12 @@ def test_tables_and_columns_are_completed_with_the_keyboard(visit: Visit, source
     page.keyboard.press("Escape")
     expect(page.get_by_role("listbox", name="Completions")).to_be_hidden()
 
+    write(page, "SELECT COUNT(*) FROM or")
+    completions = page.get_by_role("listbox", name="Completions").get_by_role("option")
+    expect(completions.first).to_have_text("order_items")
+    expect(completions.nth(2)).to_have_text("OR")
+    page.keyboard.press("Escape")
+
     write(page, "SELECT regions. FROM regions")
     for _ in " FROM regions":
         page.keyboard.press("ArrowLeft")
