@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.cases import all_cases
-
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = sorted(
     path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__")
@@ -17,7 +15,7 @@ MODULES = sorted(
 )
 
 
-@all_cases("name", MODULES, ids=str)
+@pytest.mark.parametrize("name", MODULES, ids=str)
 def test_examples_of_docstrings(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     failed, tried = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
 

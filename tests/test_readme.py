@@ -15,7 +15,6 @@ import yaml
 from typer.main import get_command
 
 from datasphinx.agent.cli import app
-from tests.cases import all_cases
 from tests.fake_openai import FakeOpenAI
 from tests.generated_docs import ROOT
 
@@ -104,14 +103,14 @@ def test_there_are_commands_to_check() -> None:
     assert len(COMMANDS) >= 15
 
 
-@all_cases("name", SKILLS)
+@pytest.mark.parametrize("name", SKILLS)
 def test_a_skill_has_its_name_and_says_when_it_is_used(name: str) -> None:
     head = yaml.safe_load(SKILLS[name].split("---")[1])
     assert head["name"] == name and head["description"].endswith(".")
     assert [path for path in re.findall(r"`(docs/[\w-]+\.md)", SKILLS[name]) if not (ROOT / path).exists()] == []
 
 
-@all_cases("path", re.findall(r"\]\(((?!https?:)[^)#]+)\)", README))
+@pytest.mark.parametrize("path", re.findall(r"\]\(((?!https?:)[^)#]+)\)", README))
 def test_a_link_leads_somewhere(path: str) -> None:
     assert (ROOT / path).exists()
 

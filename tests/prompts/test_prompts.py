@@ -5,7 +5,6 @@ import pytest
 from langchain_core.messages import HumanMessage, SystemMessage
 
 from datasphinx import prompts
-from tests.cases import all_cases
 
 FOLDER = Path(prompts.__file__).parent
 PARTS = {"database", "alternatives", "answer_form", "conversation", "metrics"}
@@ -26,7 +25,7 @@ VARIABLES = {
     "select_columns": {"schema", "question"},
     "analyse": {"today", "clarify", "form", "question", "context", "calls", "left"},
     "review_ambiguity": {"dialect", "today", "schema", "question", "context", "form"},
-    "narrate": {"language", "question", "filters", "rows"},
+    "narrate": {"language", "question", "filters", "others", "rows"},
     "check_text": {"question", "text", "rows"},
     "propose_layout": {"reading", "rows"},
     "plan_report": {"dialect", "today", "schema", "question", "context", "form"},
@@ -61,7 +60,7 @@ def test_every_prompt_of_the_nodes_is_there() -> None:
     assert {name for name, profile in TEMPLATES if profile == "embedded"} - set(VARIABLES) == set(EMBEDDED_VARIABLES)
 
 
-@all_cases("name, profile", TEMPLATES)
+@pytest.mark.parametrize("name, profile", TEMPLATES)
 def test_every_template_loads_and_takes_only_what_nodes_give(name: str, profile: str) -> None:
     parts = prompts.load(name, profile)
     used = {variable for part in parts for variable in part.get_identifiers()}
@@ -72,7 +71,7 @@ def test_every_template_loads_and_takes_only_what_nodes_give(name: str, profile:
         assert used == VARIABLES[name]
 
 
-@all_cases("name, profile", TEMPLATES)
+@pytest.mark.parametrize("name, profile", TEMPLATES)
 def test_every_template_renders(name: str, profile: str) -> None:
     system, user = prompts.render(name, profile, **values(name))
     assert isinstance(system, SystemMessage)
@@ -82,12 +81,12 @@ def test_every_template_renders(name: str, profile: str) -> None:
 
 
 @pytest.mark.parametrize("profile", ["standard", "embedded"])
-@all_cases("name", VARIABLES)
+@pytest.mark.parametrize("name", VARIABLES)
 def test_a_profile_without_a_template_uses_the_standard_one(name: str, profile: str) -> None:
     assert len(prompts.render(name, profile, **values(name))) == 2
 
 
-@all_cases("name, profile", TEMPLATES)
+@pytest.mark.parametrize("name, profile", TEMPLATES)
 def test_a_missing_variable_is_an_error(name: str, profile: str) -> None:
     used = {variable for part in prompts.load(name, profile) for variable in part.get_identifiers()}
     for missing in used:
@@ -95,8 +94,8 @@ def test_a_missing_variable_is_an_error(name: str, profile: str) -> None:
             prompts.render(name, profile, **{key: "x" for key in used - {missing}})
 
 
-@all_cases("text", HOSTILE)
-@all_cases("name, profile", TEMPLATES)
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("name, profile", TEMPLATES)
 def test_variables_are_never_read_as_a_template(name: str, profile: str, text: str) -> None:
     marked, given = (
         "".join(str(message.content) for message in prompts.render(name, profile, **values(name, question=question)))

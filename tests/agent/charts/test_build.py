@@ -1,9 +1,10 @@
 from typing import Any
 
+import pytest
+
 from datasphinx.agent.charts.echarts import Chart, draw
 from datasphinx.agent.types import Result
 from tests.agent.charts.results import plot_spec, result, spec
-from tests.cases import all_cases
 
 X_N = {"x": "string", "n": "integer"}
 X_S_N = {"x": "string", "s": "string", "n": "integer"}
@@ -21,7 +22,7 @@ def chart(rows: Result, language: Any = "en", **given: Any) -> Chart:
 # Series
 
 
-@all_cases("chart_type", ["line", "bar", "area"])
+@pytest.mark.parametrize("chart_type", ["line", "bar", "area"])
 def test_series_beyond_twelve_are_added_up(chart_type: str) -> None:
     rows = result(X_S_N, *((x, f"s{s}", 100 - s) for s in range(20) for x in "ab"), ("c", "s0", 1), ("c", "s19", None))
     made = chart(rows, **spec(chart_type, "x", "n", series="s"))
@@ -48,7 +49,7 @@ def test_what_is_joined_has_a_name_of_its_own() -> None:
     assert len(set(names)) == 12
 
 
-@all_cases("language, other", [("en", "other"), ("ru", "прочее"), ("zh", "其他")])
+@pytest.mark.parametrize("language, other", [("en", "other"), ("ru", "прочее"), ("zh", "其他")])
 def test_notes_are_in_the_language_that_is_wanted(language: str, other: str) -> None:
     rows = result(X_S_N, *(("a", f"s{s}", s) for s in range(20)), truncated=True)
     made = chart(rows, language, **spec("bar", "x", "n", series="s"))
@@ -78,7 +79,7 @@ def test_points_of_series_beyond_twelve_are_joined_in_a_scatter() -> None:
 # Places
 
 
-@all_cases("chart_type", ["line", "area"])
+@pytest.mark.parametrize("chart_type", ["line", "area"])
 def test_long_lines_are_sampled_with_their_ends_and_extremes(chart_type: str) -> None:
     values = [1] * 5000
     values[1234], values[4321] = -7, 9

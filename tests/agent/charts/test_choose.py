@@ -1,10 +1,11 @@
 import json
 from typing import Any
 
+import pytest
+
 from datasphinx.agent.charts.echarts import chart_of
 from datasphinx.agent.types import Result
 from tests.agent.charts.results import result
-from tests.cases import all_cases
 
 
 def of_numbers(name: str, kind: str, *values: Any) -> Result:
@@ -12,7 +13,7 @@ def of_numbers(name: str, kind: str, *values: Any) -> Result:
     return result({name: kind, "orders": "integer"}, *((value, 10 * at) for at, value in enumerate(values)))
 
 
-@all_cases(
+@pytest.mark.parametrize(
     "values, labels",
     [
         (["2023", "2024"], ["2023", "2024"]),
@@ -40,7 +41,7 @@ def test_columns_in_the_format_of_years_are_periods() -> None:
     assert (chart["type"], chart["option"]["xAxis"]["name"]) == ("line", "Since")
 
 
-@all_cases("value", ["NaN", "Infinity", "-Infinity"])
+@pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity"])
 def test_a_measure_with_a_value_that_cannot_be_drawn_is_a_measure(value: str) -> None:
     chart = chart_of(result({"city": "string", "rate": "float"}, ("Rome", 1.5), ("Oslo", value)), "Rates")
 
@@ -91,7 +92,9 @@ def test_values_of_another_type_than_the_first_do_no_harm() -> None:
     assert chart["option"]["xAxis"]["data"] == ["2022", "unknown", "1.5"]
 
 
-@all_cases("hostile", ["</script><script>alert(1)", "function () { return 1 }", "{c} | {b}\n\x00", "x" * 10_000])
+@pytest.mark.parametrize(
+    "hostile", ["</script><script>alert(1)", "function () { return 1 }", "{c} | {b}\n\x00", "x" * 10_000]
+)
 def test_hostile_cells_stay_data(hostile: str) -> None:
     chart = chart_of(of_numbers("city", "string", hostile, "Oslo"), hostile)
 

@@ -9,7 +9,6 @@ import pytest
 
 from datasphinx.agent.charts.echarts import draw
 from tests.agent.charts.results import GOLDEN, HOSTILE, option, plot_spec, result, shown, written
-from tests.cases import all_cases
 
 
 def test_every_type_of_chart_has_a_golden_option() -> None:
@@ -18,7 +17,7 @@ def test_every_type_of_chart_has_a_golden_option() -> None:
     assert types == {"line", "bar", "pie", "scatter", "area", "heatmap", "histogram"}
 
 
-@all_cases("path", GOLDEN, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
 def test_option_is_the_golden_one_byte_for_byte(path: Path) -> None:
     case = json.loads(path.read_text(encoding="utf-8"))
     before = copy.deepcopy(case)
@@ -73,7 +72,7 @@ def test_a_chart_says_that_its_axis_does_not_begin_at_0(values: tuple[float, ...
 # Texts of the data stay text
 
 
-@all_cases("chart_type", ["line", "bar", "area", "heatmap", "scatter", "pie"])
+@pytest.mark.parametrize("chart_type", ["line", "bar", "area", "heatmap", "scatter", "pie"])
 def test_markup_in_the_data_is_never_html(chart_type: str) -> None:
     rows = result(
         {HOSTILE: "string", "<b>series</b>": "string", "<i>n</i>": "integer"}, (HOSTILE, HOSTILE, 1), ("b", "c", 2)
@@ -87,8 +86,8 @@ def test_markup_in_the_data_is_never_html(chart_type: str) -> None:
     assert all("renderMode" not in each and "tooltip" not in each for each in made["series"])
 
 
-@all_cases("chart_type", ["line", "bar", "area", "heatmap", "scatter", "pie"])
-@all_cases("y_format", ["number", "percent"])
+@pytest.mark.parametrize("chart_type", ["line", "bar", "area", "heatmap", "scatter", "pie"])
+@pytest.mark.parametrize("y_format", ["number", "percent"])
 def test_templates_hold_nothing_but_the_value(chart_type: str, y_format: str) -> None:
     rows = result({"x": "string", "s": "string", "n": "integer"}, ("{value}", "{a}", 1), ("b", "function(){}", 2))
     more = {} if chart_type == "pie" else {"series": "s"}
@@ -108,7 +107,7 @@ def formatters(value: Any) -> list[str]:
 # Values
 
 
-@all_cases("fraction, shown", [(0.07, 7.0), (0.29, 29.0), (1, 100), (-0.005, -0.5), (None, None)])
+@pytest.mark.parametrize("fraction, shown", [(0.07, 7.0), (0.29, 29.0), (1, 100), (-0.005, -0.5), (None, None)])
 def test_fractions_are_shown_in_percent_to_the_digit(fraction: Any, shown: Any) -> None:
     rows = result({"x": "string", "n": "float"}, ("a", fraction), ("b", 0.5))
 
@@ -144,7 +143,7 @@ def test_labels_are_text_and_null_is_a_dash() -> None:
 # Order
 
 
-@all_cases(
+@pytest.mark.parametrize(
     "kind, values, ordered",
     [
         ("integer", (10, 9, None), ["9", "10", "–"]),

@@ -8,7 +8,6 @@ from datasphinx.agent.charts.plot_spec import PlotSpec, check_plot_spec, plot_sp
 from datasphinx.agent.errors import PlotSpecInvalid, Retryable, SpecProblem
 from datasphinx.agent.types import Result
 from tests.agent.charts.results import plot_spec, result, spec
-from tests.cases import all_cases
 
 ROWS = result(
     {"month": "string", "city": "string", "revenue": "integer", "cost": "float", "gone": "null"},
@@ -40,7 +39,7 @@ def test_one_measure_or_several() -> None:
     assert plot_spec(spec("scatter", "month", ["cost", "revenue"]), ROWS).y == ("cost", "revenue")
 
 
-@all_cases(
+@pytest.mark.parametrize(
     "given, path, reason",
     [
         (spec("line", "month", "cost", colour="red"), "colour", "Extra inputs"),
@@ -74,7 +73,7 @@ def test_schema_lets_through_what_the_model_reads_and_nothing_more() -> None:
 # Against the result
 
 
-@all_cases(
+@pytest.mark.parametrize(
     "name, nearest",
     [("revenu", "revenue"), ("Revenue ", "revenue"), ("total_revenue", "revenue"), ("the city", "city")],
 )
@@ -111,7 +110,7 @@ def test_measures_are_numbers() -> None:
     assert set(city[2]) == {"revenue", "cost"}
 
 
-@all_cases(
+@pytest.mark.parametrize(
     "given, path, reason",
     [
         (spec("pie", "city", ["revenue", "cost"]), "y", "a pie shows one measure"),
@@ -143,7 +142,7 @@ def test_result_without_rows_cannot_be_drawn() -> None:
     assert problems(rows, **spec("bar", "x", "n")) == [("spec", "the result has no rows to draw", ())]
 
 
-@all_cases("chart_type", ["line", "bar", "area", "heatmap"])
+@pytest.mark.parametrize("chart_type", ["line", "bar", "area", "heatmap"])
 def test_two_rows_for_one_place_would_have_to_be_guessed_at(chart_type: str) -> None:
     rows = result({"x": "string", "s": "string", "n": "integer"}, ("a", "b", 1), ("a", "c", 2), ("a", "b", 3))
     (problem,) = problems(rows, **spec(chart_type, "x", "n", series="s"))
@@ -155,7 +154,7 @@ def test_points_may_share_their_x() -> None:
     assert plot_spec(spec("scatter", "city", "revenue"), ROWS)
 
 
-@all_cases("chart_type", ["line", "bar", "area"])
+@pytest.mark.parametrize("chart_type", ["line", "bar", "area"])
 def test_rows_that_another_column_tells_apart_need_it_as_series(chart_type: str) -> None:
     (problem,) = problems(**spec(chart_type, "city", "revenue"))
 
@@ -178,14 +177,16 @@ def test_histogram_has_a_column_of_numbers_and_no_measure() -> None:
     assert problems(chart_type="bar", x="city") == [("y", "a bar needs a column of numbers", ())]
 
 
-@all_cases("values", [(1, -1), (0, 0), (None, None), (0, None)])
+@pytest.mark.parametrize("values", [(1, -1), (0, 0), (None, None), (0, None)])
 def test_shares_are_above_nothing(values: tuple[Any, Any]) -> None:
     rows = result({"x": "string", "n": "integer"}, ("a", values[0]), ("b", values[1]))
 
     assert problems(rows, **spec("pie", "x", "n"))[0][:1] == ("y",)
 
 
-@all_cases("language, begin", [("en", "This chart cannot"), ("ru", "Такую диаграмму нельзя"), ("zh", "无法根据该结果")])
+@pytest.mark.parametrize(
+    "language, begin", [("en", "This chart cannot"), ("ru", "Такую диаграмму нельзя"), ("zh", "无法根据该结果")]
+)
 def test_the_error_is_told_in_every_language_with_every_problem(language: Any, begin: str) -> None:
     with pytest.raises(PlotSpecInvalid) as caught:
         check_plot_spec(PlotSpec(chart_type="line", x="mont", y=("cots",)), ROWS)

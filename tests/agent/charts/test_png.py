@@ -16,7 +16,6 @@ from datasphinx.agent.formatting.formats import ColumnFormat
 from datasphinx.agent.messages import Language
 from datasphinx.agent.types import Result
 from tests.agent.charts.results import GOLDEN, HOSTILE, option, plot_spec, result, spec
-from tests.cases import all_cases
 from tests.heavy import sample
 
 pytestmark = pytest.mark.integration
@@ -35,7 +34,9 @@ def drawn(rows: Result, chart_type: str, language: Language = "en", **more: Any)
     return texts(draw(rows, plot_spec(spec(chart_type, "x", "n", **more), rows), language).option)
 
 
-@all_cases("path", [*GOLDEN, *RECORDED][:: sample(1, 5)], ids=lambda path: f"{path.parent.name}-{path.stem}")
+@pytest.mark.parametrize(
+    "path", [*GOLDEN, *RECORDED][:: sample(1, 5)], ids=lambda path: f"{path.parent.name}-{path.stem}"
+)
 def test_a_stored_chart_is_drawn_with_its_title(path: Any) -> None:
     stored = json.loads(path.read_text(encoding="utf-8"))["option"]
     drawing = svg_of_option(stored)

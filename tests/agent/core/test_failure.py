@@ -2,11 +2,10 @@ import pytest
 
 from datasphinx.agent.core.failure import error_of, failure_of
 from datasphinx.agent.errors import BY_CODE, error_with
-from tests.cases import all_cases
 from tests.support.errors import example_facts
 
 
-@all_cases("code", BY_CODE)
+@pytest.mark.parametrize("code", BY_CODE)
 def test_error_comes_back_from_its_failure(code: str) -> None:
     facts = example_facts(code)
     error = error_with(code, **facts)

@@ -29,7 +29,6 @@ from datasphinx.agent.messages import LANGUAGES
 from tests.agent.datasets.binary_workbooks import xls
 from tests.agent.datasets.messy import rows, workbook
 from tests.agent.datasets.open_documents import ENCRYPTED, ods, table
-from tests.cases import all_cases
 from tests.support.errors import of_code
 
 PLAIN = workbook(rows(["a", "b"], [1, 2], [3, 4]))
@@ -214,7 +213,7 @@ def test_a_workbook_that_takes_long_to_read_is_refused_after_its_cpu_time(tmp_pa
     assert (raised.value.what, raised.value.remedy) == ("seconds of CPU time to read", "Split it.")
 
 
-@all_cases("name, content", [("a.xlsx", PLAIN), ("a.xls", xls()), ("A.ODS", ods(table([["a"], ["x"]])))])
+@pytest.mark.parametrize("name, content", [("a.xlsx", PLAIN), ("a.xls", xls()), ("A.ODS", ods(table([["a"], ["x"]])))])
 def test_a_workbook_may_be_saved_as_text_to_load_more(name, content) -> None:
     with TemporaryDirectory() as folder:
         registry = Registry(Path(folder), LoadLimits(memory_mb=1))

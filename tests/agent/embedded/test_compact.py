@@ -7,7 +7,6 @@ import pytest
 from datasphinx.agent.embedded.expand import expand
 from datasphinx.agent.embedded.prompts import describe_briefly
 from tests.agent.embedded.schemas import CATALOG
-from tests.cases import all_cases
 from training.compact import compact
 
 PAIRS = [
@@ -63,12 +62,12 @@ def test_an_ordinary_statement_is_said_compactly(ordinary: str, compacted: str) 
     assert compact(ordinary, CATALOG) == compacted
 
 
-@all_cases("compacted", [pair[1] for pair in PAIRS if "QUALIFY" not in pair[1]])
+@pytest.mark.parametrize("compacted", [pair[1] for pair in PAIRS if "QUALIFY" not in pair[1]])
 def test_what_is_expanded_is_said_in_the_same_way_again(compacted: str) -> None:
     assert compact(expand(compacted, CATALOG), CATALOG) == compacted
 
 
-@all_cases(
+@pytest.mark.parametrize(
     "sql",
     [
         "SELECT a.name FROM teams a JOIN teams b ON a.city = b.city",
@@ -122,7 +121,7 @@ def test_days_between_two_dates_are_said_by_every_dialect() -> None:
     assert "JULIANDAY" not in expand(text, replace(CATALOG, dialect="postgres"))
 
 
-@all_cases(
+@pytest.mark.parametrize(
     "text, reason",
     [
         ("FROM matches JOIN teams SELECT teams.name", "no foreign key, or more than one"),

@@ -1,11 +1,12 @@
 """Follow-ups that change only the form, and wordings that lean on earlier questions."""
 
+import pytest
+
 from datasphinx.agent.embedded.follow_ups import is_follow_up
 from datasphinx.agent.embedded.format_changes import requested_type
-from tests.cases import all_cases
 
 
-@all_cases(
+@pytest.mark.parametrize(
     "question, form",
     [
         ("as a chart", "plot"),
@@ -30,14 +31,14 @@ def test_another_form(question: str, form: str) -> None:
     assert requested_type(question) == form and is_follow_up(question)
 
 
-@all_cases("question",
+@pytest.mark.parametrize("question",
     ["and in 2024?", "only the top three", "sort by city", "as a chart for 2024", "chart of the orders"],
 )  # fmt: skip
 def test_a_question_that_asks_for_more(question: str) -> None:
     assert requested_type(question) is None
 
 
-@all_cases("question",
+@pytest.mark.parametrize("question",
     ["And in 2024?", "only those from Oslo", "show two decimals", "rounded to two decimals",
      "округли до двух знаков", "保留两位小数", "only the names",
      "what about last year?", "How many of them are paid?", "by month",
@@ -48,7 +49,7 @@ def test_leaning(question: str) -> None:
     assert is_follow_up(question)
 
 
-@all_cases("question",
+@pytest.mark.parametrize("question",
     ["How many orders are there?", "List the regions", "Which region had the highest revenue in 2024?",
      "Who sold most?", "List the customers and their orders", "For each region, give the number of its customers",
      "按城市统计每个月的销售总额是多少", "По каждому региону покажи число клиентов и сумму их заказов",

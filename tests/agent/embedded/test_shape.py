@@ -2,11 +2,12 @@
 
 from dataclasses import replace
 
+import pytest
+
 from datasphinx.agent.embedded.shape import Shape, shape_of
 from datasphinx.agent.queryspec.spec import Bucket
 from datasphinx.agent.schema.catalog import Table
 from tests.agent.embedded.schemas import STAFF, table
-from tests.cases import all_cases
 
 NAMES = table(Name="name", Team="name", Badge_number="number")
 RAIN = table(城市="name", 日期="date", 降水量="number", 天气="name")
@@ -17,7 +18,7 @@ def month(column: str) -> Bucket:
     return Bucket(col=column, by="month")
 
 
-@all_cases(
+@pytest.mark.parametrize(
     "columns, question, expected",
     [
         (STAFF, "What is the average salary in each team?", Shape(("Team",), ("avg",), ("Salary",))),
@@ -53,7 +54,7 @@ def test_what_is_said_is_read(columns: Table, question: str, expected: Shape) ->
     assert replace(shape_of(question, columns), takes_all=False) == expected
 
 
-@all_cases(
+@pytest.mark.parametrize(
     "question",
     [
         "List the names and the teams",
@@ -95,7 +96,7 @@ def test_a_period_needs_the_one_column_of_dates() -> None:
     assert shape_of("total amount by month", two).group_by == ()
 
 
-@all_cases(
+@pytest.mark.parametrize(
     "question, bounds",
     [
         ("How many people earn more than 3000?", (">",)),
@@ -112,7 +113,7 @@ def test_a_comparison_tells_its_operator(question: str, bounds: tuple[str, ...])
     assert shape_of(question, STAFF).bounds == bounds
 
 
-@all_cases(
+@pytest.mark.parametrize(
     "question, takes_all",
     [
         ("total salary by team", True),

@@ -15,7 +15,6 @@ from benchmarks.experiments.options import MatchRule
 from datasphinx.agent.evals.datasets import read_questions
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.types import Limits
-from tests.cases import all_cases
 from tests.databases import open_url, url
 
 FILE = Path(__file__).resolve().parents[2] / "fixtures" / "clarification" / "questions.jsonl"
@@ -71,7 +70,7 @@ def test_no_question_and_no_id_comes_twice() -> None:
     assert len({plain(question["question"]) for question in QUESTIONS}) == len(QUESTIONS)
 
 
-@all_cases("question", AMBIGUOUS, ids=format_clarification)
+@pytest.mark.parametrize("question", AMBIGUOUS, ids=format_clarification)
 def test_readings_are_two_or_three_and_say_in_words_what_sets_them_apart(question: dict[str, Any]) -> None:
     words = [reading["reading"] for reading in question["readings"]]
 
@@ -83,7 +82,7 @@ def test_readings_are_two_or_three_and_say_in_words_what_sets_them_apart(questio
 @pytest.mark.heavy
 @pytest.mark.benchdata
 @needs_databases
-@all_cases("question", QUESTIONS, ids=format_clarification)
+@pytest.mark.parametrize("question", QUESTIONS, ids=format_clarification)
 def test_every_statement_runs_and_a_clear_question_has_an_answer(
     question: dict[str, Any], sources: dict[str, Source]
 ) -> None:
@@ -95,7 +94,7 @@ def test_every_statement_runs_and_a_clear_question_has_an_answer(
 
 @pytest.mark.benchdata
 @needs_databases
-@all_cases("question", AMBIGUOUS, ids=format_clarification)
+@pytest.mark.parametrize("question", AMBIGUOUS, ids=format_clarification)
 def test_readings_differ_where_the_file_says_so(question: dict[str, Any], sources: dict[str, Source]) -> None:
     source = sources[question["db_id"]]
     equal = [

@@ -2,7 +2,6 @@ import pytest
 
 from datasphinx.agent.evals.match import matches
 from datasphinx.agent.sql.compare import is_ordered
-from tests.cases import all_cases
 
 
 def table(*rows: list[object], columns: int | None = None) -> dict[str, list]:
@@ -95,7 +94,7 @@ def test_what_is_compared_stays_as_it_was() -> None:
     assert answer["rows"] == [["a", 2], [None, 1.23456]]
 
 
-@all_cases(
+@pytest.mark.parametrize(
     "sql, expected",
     [
         ("SELECT a FROM t", False),

@@ -2,12 +2,12 @@
 
 import json
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from datasphinx.agent.llm.parse import clean_sql, read_answer
 from datasphinx.agent.llm.schemas import GeneratedSQL, SQLValidation
-from tests.cases import all_cases
 from tests.heavy import sample
 
 ONE = "SELECT 1"
@@ -120,7 +120,7 @@ STATEMENTS = {
 }  # fmt: skip
 
 
-@all_cases("text, expected", STATEMENTS.values())
+@pytest.mark.parametrize("text, expected", STATEMENTS.values())
 def test_the_statement_is_freed(text: str, expected: str) -> None:
     assert clean_sql(text) == expected
 
@@ -128,7 +128,7 @@ def test_the_statement_is_freed(text: str, expected: str) -> None:
 INSIDE = {name: pair for name, pair in STATEMENTS.items() if "</think" not in pair[0]}
 
 
-@all_cases("text, expected", INSIDE.values())
+@pytest.mark.parametrize("text, expected", INSIDE.values())
 def test_the_statement_is_freed_inside_json_too(text: str, expected: str) -> None:
     answer = read_answer(json.dumps({"sql": text}), GeneratedSQL)
     assert answer.sql == expected
@@ -136,7 +136,7 @@ def test_the_statement_is_freed_inside_json_too(text: str, expected: str) -> Non
     assert verdict.corrected_sql == (expected or None)
 
 
-@all_cases("expected", sorted({expected for _, expected in STATEMENTS.values()}))
+@pytest.mark.parametrize("expected", sorted({expected for _, expected in STATEMENTS.values()}))
 def test_a_free_statement_stays_as_it_is(expected: str) -> None:
     assert clean_sql(expected) == expected
 
@@ -244,7 +244,7 @@ def test_any_text_is_an_answer_or_a_value_error(text: str) -> None:
             assert str(error)
 
 
-@all_cases(
+@pytest.mark.parametrize(
     "text",
     [
         "I cannot answer this FROM the data",

@@ -7,7 +7,6 @@ import pytest
 from datasphinx.agent.llm.parse import read_answer
 from datasphinx.agent.llm.schemas import ColumnSelection, GeneratedSQL, NarratedAnswer, SQLValidation, TableColumns
 from datasphinx.agent.llm.schemas import TableSelection as Tables
-from tests.cases import all_cases
 
 ONE = "SELECT 1"
 CTE = "WITH best AS (\n  SELECT customer_id FROM orders\n)\nSELECT * FROM best"
@@ -43,7 +42,7 @@ ANSWERS: dict[str, str] = {
 }
 
 
-@all_cases("text", ANSWERS.values())
+@pytest.mark.parametrize("text", ANSWERS.values())
 def test_the_answer_is_found(text: str) -> None:
     assert read_answer(text, GeneratedSQL) == GeneratedSQL(sql=ONE, assumptions=["a"])
 
@@ -112,7 +111,7 @@ def test_what_cannot_be_read_says_why(text: str, problem: str) -> None:
         read_answer(text, GeneratedSQL)
 
 
-@all_cases("schema", [Tables, ColumnSelection, SQLValidation, NarratedAnswer])
+@pytest.mark.parametrize("schema", [Tables, ColumnSelection, SQLValidation, NarratedAnswer])
 def test_only_a_statement_may_come_without_json(schema: Any) -> None:
     with pytest.raises(ValueError, match="no JSON object"):
         read_answer("SELECT 1", schema)
@@ -139,7 +138,7 @@ NONSENSE = [
 ]  # fmt: skip
 
 
-@all_cases("text", NONSENSE)
+@pytest.mark.parametrize("text", NONSENSE)
 def test_long_nonsense_ends(text: str) -> None:
     try:
         read_answer(text * 5_000, GeneratedSQL)

@@ -10,7 +10,6 @@ from datasphinx.agent.errors import ModelAnswerUnreadable, ModelRejected
 from datasphinx.agent.llm.parse import read_answer
 from datasphinx.agent.llm.schemas import AnalystStep, GeneratedSQL
 from tests.agent.llm.conftest import Connect
-from tests.cases import all_cases
 from tests.fake_openai import USAGE, FakeOpenAI, Reply
 
 QUESTION = [HumanMessage("What next?")]
@@ -65,7 +64,7 @@ def test_all_calls_of_a_reply_are_read_in_order(server: FakeOpenAI, connect: Con
     ]  # fmt: skip
 
 
-@all_cases(
+@pytest.mark.parametrize(
     "said",
     [
         '[{"name": "get_schema", "arguments": {"a": 1}}, {"name": "run_query", "arguments": {"b": 2}}]',
@@ -138,7 +137,7 @@ def test_a_reply_in_words_is_the_end(server: FakeOpenAI, connect: Connect) -> No
     assert (step.tool, json.loads(step.arguments)) == ("finish", {"answer": "beta has 70 returns."})
 
 
-@all_cases(
+@pytest.mark.parametrize(
     "said",
     [
         "run_query with group_by account",

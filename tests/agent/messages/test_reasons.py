@@ -23,7 +23,6 @@ from datasphinx.agent.errors import (
 )
 from datasphinx.agent.messages import LANGUAGES, TEXTS, Language, Message, render
 from datasphinx.agent.settings import Settings
-from tests.cases import all_cases
 from tests.source_files import nodes, trees
 from tests.support.errors import placeholders
 
@@ -75,7 +74,7 @@ def every_reason() -> tuple[Message, ...]:
     return tuple(Message(code, **facts_of(code, reason="it broke", error="it broke")) for code in REASONS)
 
 
-@all_cases("language", ["ru", "zh"])
+@pytest.mark.parametrize("language", ["ru", "zh"])
 def test_every_reason_has_no_english_words(language: Language) -> None:
     english = {}
     for code in REASONS:
@@ -87,7 +86,7 @@ def test_every_reason_has_no_english_words(language: Language) -> None:
 
 
 @pytest.mark.parametrize("language", ["ru", "zh"])
-@all_cases("code", BY_CODE)
+@pytest.mark.parametrize("code", BY_CODE)
 def test_every_error_with_every_reason_has_no_english_words(code: str, language: Language) -> None:
     has_number = re.search(r"\{limit:", TEXTS["en"][code])
     facts = facts_of(code, **{name: every_reason() for name in TEXT_FACTS if not (has_number and name == "limit")})
@@ -95,7 +94,7 @@ def test_every_error_with_every_reason_has_no_english_words(code: str, language:
     assert english_words(render(code, language, **facts)) == []
 
 
-@all_cases("language", ["ru", "zh"])
+@pytest.mark.parametrize("language", ["ru", "zh"])
 def test_text_of_a_database_is_quoted(language: Language) -> None:
     error = StatementFailed("no such column: spend")
 

@@ -12,7 +12,6 @@ from datasphinx.agent.server.app import create_app
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import Settings
 from tests.agent.server.serving import running
-from tests.cases import all_cases
 from tests.generated_docs import ROOT
 
 WEB = ROOT / "agent/web"
@@ -27,7 +26,7 @@ MAKES_MARKUP = re.compile(
 INLINE = re.compile(r"<style|<script(?![^>]*\bsrc=)|\sstyle=|\son\w+=", re.IGNORECASE)
 ELSEWHERE = re.compile(r"(?:src|href|from|import|url)\s*[=(]?\s*[\"'(](?:https?:)?//", re.IGNORECASE)
 
-every_file = all_cases("path", OWN, ids=lambda path: path.name)
+every_file = pytest.mark.parametrize("path", OWN, ids=lambda path: path.name)
 
 
 @every_file

@@ -11,7 +11,6 @@ from datasphinx.agent.queryspec.columns import Datasets
 from datasphinx.agent.queryspec.spec import read_spec
 from datasphinx.agent.schema.catalog import Column, Table
 from tests.agent.queryspec.tables import datasets
-from tests.cases import all_cases
 
 COUNT = {"as": "count", "agg": "count", "col": "*"}
 SUM = {"as": "q", "agg": "sum", "col": "количество"}
@@ -273,7 +272,7 @@ def test_a_spec_that_is_nested_too_deeply_is_a_problem() -> None:
     assert problem.path == "filters[0]" and "nested too deeply" in problem.reason
 
 
-@all_cases("spec, path, reason", WRONG, ids=lambda value: str(value)[:60])
+@pytest.mark.parametrize("spec, path, reason", WRONG, ids=lambda value: str(value)[:60])
 def test_problem_is_reported_at_its_path(spec: dict[str, Any], path: str, reason: str) -> None:
     found = problems(spec)
 

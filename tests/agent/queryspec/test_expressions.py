@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 from datasphinx.agent.queryspec.expressions import Call, Node, names_in, parse, windows_in
-from tests.cases import all_cases
 
 
 def shown(node: Node) -> str:
@@ -22,7 +21,7 @@ def shown(node: Node) -> str:
     return f"{node.function}({parts}{', within: ' + ' & '.join(node.within) if node.within else ''}{order})"
 
 
-@all_cases(
+@pytest.mark.parametrize(
     "text, tree",
     [
         ("1", "1"),
@@ -80,7 +79,7 @@ def test_valid_expression(text: str, tree: str) -> None:
     assert shown(parse(text)).replace(" NULLS FIRST", "").replace(" NULLS LAST", "") == tree
 
 
-@all_cases(
+@pytest.mark.parametrize(
     "text, reason",
     [
         ("", "one expression"),

@@ -11,14 +11,13 @@ from datasphinx.agent.queryspec.compile import compile_spec, run
 from datasphinx.agent.queryspec.spec import read_spec
 from datasphinx.agent.sources.source import Source
 from tests.agent.queryspec.tables import ENGINES, datasets, loaded
-from tests.cases import all_cases
 from tests.fixtures import read_pairs
 from tests.heavy import sample
 from tests.query_spec_fixtures import FOLDER, compiled_for_all, given
 
 GOLDEN = sorted(path.stem for path in FOLDER.glob("*.json"))
 
-every_spec = all_cases("name", GOLDEN[:: sample(1, 2)])
+every_spec = pytest.mark.parametrize("name", GOLDEN[:: sample(1, 2)])
 
 
 def content(name: str) -> dict[str, Any]:

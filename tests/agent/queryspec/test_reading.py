@@ -4,19 +4,19 @@ import json
 from functools import reduce
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from datasphinx.agent.errors import QuerySpecInvalid
 from datasphinx.agent.queryspec.spec import read_spec
-from tests.cases import all_cases
 from tests.heavy import sample
 
 SUM = {"as": "total", "agg": "sum", "col": "amount"}
 BY_CITY = {"group_by": ["city"], "aggregations": [SUM]}
 
 
-@all_cases(
+@pytest.mark.parametrize(
     "given, wanted",
     [
         ({"col": "total", "dir": "desc"}, {"by": "total", "desc": True}),
@@ -32,7 +32,7 @@ def test_a_spec_may_be_a_json_text() -> None:
     assert read_spec(json.dumps(BY_CITY)) == read_spec(BY_CITY)
 
 
-@all_cases(
+@pytest.mark.parametrize(
     "spec",
     [
         {"filters": ["a"]},

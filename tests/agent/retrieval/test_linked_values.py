@@ -10,7 +10,6 @@ from datasphinx.agent.schema.catalog import Catalog, Column, Table
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import Settings
 from datasphinx.agent.sources.source import Source
-from tests.cases import all_cases
 
 VALUES = {
     ("singer", "country"): ["France", "United States", "Iran"],
@@ -47,7 +46,7 @@ def found(index: ValueIndex, question: str, selection: Mapping[str, Sequence[str
     return [link.value for link in linked_values(question, index, selection)]
 
 
-@all_cases(
+@pytest.mark.parametrize(
     "question, values",
     [
         ("How many singers are from France?", ["France"]),

@@ -1,18 +1,19 @@
 """Terms of identifiers."""
 
+import pytest
+
 from datasphinx.agent.retrieval.postings import Identifiers
 from datasphinx.agent.schema.words import stem
-from tests.cases import all_cases
 
 NAMES = ["customer", "ship_mode", "order_date", "student"]
 
 
-@all_cases("name", ["ship_date", "ShipDate", "shipDate", "SHIP DATE", "shipdate", "SHIPDATE"])
+@pytest.mark.parametrize("name", ["ship_date", "ShipDate", "shipDate", "SHIP DATE", "shipdate", "SHIPDATE"])
 def test_a_name_has_the_same_terms_however_it_is_written(name: str) -> None:
     assert set(Identifiers(NAMES).terms(name)) == {"ship", "date", "shipdat"}
 
 
-@all_cases(
+@pytest.mark.parametrize(
     "name, words",
     [
         ("custname", {"cust", "name"}),
@@ -47,7 +48,7 @@ COMPOUNDS = [
 ]
 
 
-@all_cases(
+@pytest.mark.parametrize(
     "name, words",
     [
         ("orderitem", {"order", "item"}),
@@ -65,7 +66,9 @@ def test_compounds_without_separators_are_split(name: str, words: set[str]) -> N
     assert Identifiers([*COMPOUNDS, name]).words(name) == words
 
 
-@all_cases("name", ["customer", "subscription", "statement", "department", "candidate", "review", "result", "sbjct"])
+@pytest.mark.parametrize(
+    "name", ["customer", "subscription", "statement", "department", "candidate", "review", "result", "sbjct"]
+)
 def test_a_word_is_not_split(name: str) -> None:
     names = [*COMPOUNDS, "custom", "er", "state", "view", "port", "lease", "cord", "name", name]
 

@@ -3,7 +3,6 @@
 import pytest
 
 from datasphinx.agent.retrieval.synonyms import concepts, overlap
-from tests.cases import all_cases
 
 SAME = [
     ("account", "аккаунт", "账号"),
@@ -40,7 +39,7 @@ def alike(first: str, second: str) -> float:
     return 0.6 * overlap(these, those) + 0.4 * overlap(those, these)
 
 
-@all_cases("first, second", PAIRS)
+@pytest.mark.parametrize("first, second", PAIRS)
 def test_translations_are_nearer_than_all_other_words(first: str, second: str) -> None:
     (place,) = (at for at in (0, 1, 2) if second in {row[at] for row in SAME})
     others = [row[place] for row in SAME if second not in row]

@@ -11,7 +11,6 @@ from rapidfuzz.distance import Levenshtein
 from datasphinx.agent.retrieval import value_store
 from datasphinx.agent.retrieval.value_index import ValueIndex
 from datasphinx.agent.retrieval.value_store import ColumnValues
-from tests.cases import all_cases
 from tests.heavy import sample
 
 VALUES = {
@@ -35,7 +34,7 @@ def found(index: ValueIndex, text: str, kind: str | None = None) -> set[str]:
     return {match.value for match in index.find(text) if kind in {None, match.kind}}
 
 
-@all_cases(
+@pytest.mark.parametrize(
     "text, kind, values",
     [
         ("Texas", "exact", {"Texas"}),

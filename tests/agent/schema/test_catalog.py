@@ -1,7 +1,8 @@
 """Columns, tables and their foreign keys; the class of a type, for every engine."""
 
+import pytest
+
 from datasphinx.agent.schema.catalog import Catalog, Column, ForeignKey, Table, TypeClass, type_class
-from tests.cases import all_cases
 
 NAMES: dict[TypeClass, str] = {
     "number": "INTEGER|NUMERIC(9, 2)|DOUBLE PRECISION|REAL|DECIMAL|INT UNSIGNED|Nullable(Int64)|YEAR|MONEY|HUGEINT",
@@ -17,7 +18,7 @@ NAMES: dict[TypeClass, str] = {
 }
 
 
-@all_cases("kind, name", [(kind, name) for kind, names in NAMES.items() for name in names.split("|")])
+@pytest.mark.parametrize("kind, name", [(kind, name) for kind, names in NAMES.items() for name in names.split("|")])
 def test_type_class(kind: TypeClass, name: str) -> None:
     assert type_class(name) == kind
 

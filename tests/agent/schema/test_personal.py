@@ -1,10 +1,11 @@
 """Columns whose values look personal, by their values or their names."""
 
+import pytest
+
 from datasphinx.agent.schema.personal import personal_kind
-from tests.cases import all_cases
 
 
-@all_cases(
+@pytest.mark.parametrize(
     "kind, values",
     [
         ("e-mail addresses", ("ann@example.org", "Bob.B@mail.example.com")),
@@ -20,7 +21,7 @@ def test_values_of_a_pattern(kind: str, values: tuple[str, ...]) -> None:
     assert personal_kind("t", "x", values) == kind
 
 
-@all_cases(
+@pytest.mark.parametrize(
     "table, column, values, kind",
     [
         ("t", "phone", ("555 12 34", "5551234"), "phone numbers"),
@@ -38,7 +39,7 @@ def test_a_column_of_a_name(table: str, column: str, values: tuple[str, ...], ki
     assert personal_kind(table, column, values) == kind
 
 
-@all_cases(
+@pytest.mark.parametrize(
     "table, column, values",
     [
         ("products", "name", ("Desk", "Chair")),

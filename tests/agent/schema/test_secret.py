@@ -17,7 +17,6 @@ from datasphinx.agent.sources.reflect import reflect
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.database import Database
 from tests.agent.sql.engines import ENGINES
-from tests.cases import all_cases
 from tests.databases import make_database, open_url, url
 
 SECRET = "swordfish-4711"
@@ -51,7 +50,7 @@ PEOPLE = {
 }
 
 
-@all_cases(
+@pytest.mark.parametrize(
     "name",
     [
         *("password", "Password", "user_passwd", "passwordHash", "PWD", "secret", "client_secret", "ClientSecret"),

@@ -23,7 +23,6 @@ from datasphinx.agent.services import Services
 from datasphinx.agent.settings import Settings, load_settings
 from tests.agent.server.serving import ASKED, Served, running
 from tests.agent.server.serving import serving as serving_kept_alive
-from tests.cases import all_cases
 from tests.databases import make_table, url
 from tests.generated_docs import ROOT
 
@@ -359,8 +358,8 @@ def on_a_shop(machine: Machine) -> Settings:
     return load_settings(**machine.settings, cache_dir=machine.cache, source=machine.base("a shop.sqlite"))
 
 
-@all_cases("kind", sorted(set(every_error()), key=lambda each: each.__name__))
-@all_cases("language", ["en", "ru", "zh"])
+@pytest.mark.parametrize("kind", sorted(set(every_error()), key=lambda each: each.__name__))
+@pytest.mark.parametrize("language", ["en", "ru", "zh"])
 def test_no_error_shows_a_path(
     machine: Machine, on_a_shop: Settings, kind: type[DatasphinxError], language: Any
 ) -> None:

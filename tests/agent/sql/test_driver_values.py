@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from datasphinx.agent.answers.outputs import compose_answer
 from datasphinx.agent.formatting.formats import format_rows
 from datasphinx.agent.sources.source import Source
@@ -9,7 +11,6 @@ from datasphinx.agent.sql.quotients import with_numbers_alike
 from datasphinx.agent.sql.summary import summarize_query
 from datasphinx.agent.types import Result
 from tests.agent.sql.engines import over
-from tests.cases import all_cases
 from tests.databases import make_table, open_url, url
 
 
@@ -102,7 +103,7 @@ QUOTIENTS = [
 ]
 
 
-@all_cases("sql, cell, expected", QUOTIENTS)
+@pytest.mark.parametrize("sql, cell, expected", QUOTIENTS)
 def test_a_column_has_numbers_or_texts_of_digits(sql: str, cell: str, expected: object) -> None:
     result = Result(columns=["q"], types=["decimal"], rows=[[cell], [None], [2]], truncated=False)
     assert with_numbers_alike(result, sql, "postgres")["rows"] == [[expected], [None], [type(expected)(2)]]

@@ -8,7 +8,6 @@ from sqlalchemy.exc import DBAPIError
 from datasphinx.agent.engines import engine_of
 from datasphinx.agent.engines.base import Engine
 from datasphinx.agent.sql.failures import kind_of, kind_of_text
-from tests.cases import all_cases
 
 POSTGRES = engine_of("postgres")
 
@@ -47,7 +46,7 @@ def test_by_number(number: int, kind: str) -> None:
     assert kind_of(DBAPIError("SELECT 1", None, Exception(number, "as the server says")), engine_of("mysql")) == kind
 
 
-@all_cases(
+@pytest.mark.parametrize(
     "text, kind",
     [
         ("no such column: colour", "unknown name"),

@@ -15,7 +15,6 @@ from datasphinx.agent.settings import SourceSettings
 from datasphinx.agent.sources.source import Source, open_source
 from datasphinx.agent.types import Limits
 from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL
-from tests.cases import all_cases
 from tests.fixtures import Pair, read_pairs
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "meaning"
@@ -90,7 +89,7 @@ def test_all_statements_run(sources: dict[str, Source]) -> None:
         sources[name].execute(pair.sql)
 
 
-@all_cases("pair", read_pairs("checks/meaning.sql"))
+@pytest.mark.parametrize("pair", read_pairs("checks/meaning.sql"))
 def test_the_meaning_of_a_statement(sources: dict[str, Source], pair: Pair) -> None:
     name, code = pair.expected.split()
     sources[name].execute(pair.sql)

@@ -8,7 +8,6 @@ from datasphinx.agent.errors import NamesUnknown, StatementRefused
 from datasphinx.agent.schema.catalog import Catalog, Column, Table
 from datasphinx.agent.sql.names import resolve
 from datasphinx.agent.sql.validation import validated_sql
-from tests.cases import all_cases
 from tests.fixtures import Pair, read_pairs
 
 
@@ -24,7 +23,7 @@ TABLES = (
 CATALOG = Catalog("sqlite", {each.key: each for each in TABLES}, default_schema="main")
 
 
-@all_cases("pair", read_pairs("names.sql"), ids=lambda pair: pair.sql[:60])
+@pytest.mark.parametrize("pair", read_pairs("names.sql"), ids=lambda pair: pair.sql[:60])
 def test_pairs(pair: Pair) -> None:
     if pair.expected == "known":
         resolve(pair.sql, CATALOG)

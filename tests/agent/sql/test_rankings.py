@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -10,7 +11,6 @@ from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.rankings import ending_with_nulls
 from datasphinx.agent.sql.validation import warnings_of
 from tests.agent.sql.engines import QUICK, over
-from tests.cases import all_cases
 from tests.heavy import sample
 
 ENGINES = [name for name in QUICK if name not in {"redshift", "snowflake"}]
@@ -153,7 +153,7 @@ UNCHANGED = [
 ]
 
 
-@all_cases("dialect, sql", UNCHANGED)
+@pytest.mark.parametrize("dialect, sql", UNCHANGED)
 def test_an_order_without_the_risk_of_null_is_left_unchanged(dialect: str, sql: str) -> None:
     assert ending_with_nulls(sql, catalog(dialect)) == sql
 
@@ -163,7 +163,7 @@ def test_the_outer_side_of_a_join_may_be_null() -> None:
     assert ending_with_nulls(sql, catalog("sqlite")) == sql.replace("ORDER BY t.name", "ORDER BY t.name NULLS LAST")
 
 
-@all_cases(
+@pytest.mark.parametrize(
     "dialect, sql",
     [
         ("duckdb", "SELECT name FROM staff ORDER BY salary NULLS FIRST LIMIT 1"),
@@ -176,7 +176,7 @@ def test_a_ranking_that_begins_with_null_is_reported(dialect: str, sql: str) -> 
     assert "salary begins with rows in which it has no value" in warning
 
 
-@all_cases("dialect", ["sqlite", "postgres", "duckdb", "mysql"])
+@pytest.mark.parametrize("dialect", ["sqlite", "postgres", "duckdb", "mysql"])
 def test_a_ranking_that_ends_with_null_is_not_reported(dialect: str) -> None:
     for down in ("", " DESC"):
         assert warnings_of(f"SELECT name FROM staff ORDER BY salary{down} LIMIT 1", catalog(dialect)) == ()

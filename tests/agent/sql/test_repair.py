@@ -7,7 +7,6 @@ from datasphinx.agent.sql.compare import canonical_sql
 from datasphinx.agent.sql.repair import repair
 from datasphinx.agent.sql.validation import find_problem
 from tests.agent.sql.catalogs import catalog
-from tests.cases import all_cases
 from tests.fixtures import Pair, read_pairs
 
 CASES = [
@@ -17,7 +16,7 @@ CASES = [
 ]
 
 
-@all_cases("dialect, pair", CASES)
+@pytest.mark.parametrize("dialect, pair", CASES)
 def test_pairs(dialect: str, pair: Pair) -> None:
     known = catalog(dialect)
     found = repair(pair.sql, known)

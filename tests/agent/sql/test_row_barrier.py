@@ -17,7 +17,6 @@ from datasphinx.agent.sql.guard import parse
 from datasphinx.agent.sql.row_rules import RowRules, restrict
 from datasphinx.agent.types import Limits
 from tests.agent.sql.engines import ENGINES, EngineUnderTest, over
-from tests.cases import all_cases
 from tests.support.servers import FOUR_ENGINES, MYSQL_URL, POSTGRES_URL, SERVERS
 
 pytestmark = pytest.mark.integration
@@ -55,8 +54,8 @@ def test_each_engine_has_its_barrier(dialect: str, barrier: str) -> None:
     assert restricted == f"SELECT LENGTH(note) FROM {barrier}"
 
 
-@all_cases("dialect", BARRIERS)
-@all_cases(
+@pytest.mark.parametrize("dialect", BARRIERS)
+@pytest.mark.parametrize(
     "written, altered",
     [
         ("id > 1", "id > 0"),

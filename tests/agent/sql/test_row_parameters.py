@@ -13,7 +13,6 @@ from datasphinx.agent.errors import ConfigurationError
 from datasphinx.agent.schema.catalog import Catalog, Column, Table
 from datasphinx.agent.sql.row_parameters import has_type_of
 from datasphinx.agent.sql.row_rules import RowRules, restrict
-from tests.cases import all_cases
 from tests.support.servers import MYSQL_URL, POSTGRES_URL
 
 URLS = {
@@ -113,7 +112,7 @@ def test_a_value_of_another_type_is_refused(dialect: str, rule: str, value: Any)
         restrict("SELECT id FROM rp_orders", access, {"r": value})
 
 
-@all_cases(
+@pytest.mark.parametrize(
     "kind, value, fits",
     [
         ("BOOLEAN", True, True),

@@ -4,7 +4,6 @@ import pytest
 
 from datasphinx.agent.schema.catalog import Catalog, Column, Table
 from datasphinx.agent.sql.secret_outputs import secret_outputs
-from tests.cases import all_cases
 from tests.fixtures import Pair, read_pairs
 
 SECRET = {"email", "salary"}
@@ -26,7 +25,7 @@ def catalog(dialect: str) -> Catalog:
     return Catalog(dialect, {each.key: each for each in TABLES}, "public" if dialect == "postgres" else "main")
 
 
-@all_cases("pair", read_pairs("secret_outputs.sql"), ids=lambda pair: f"{pair.expected} {pair.sql[:60]}")
+@pytest.mark.parametrize("pair", read_pairs("secret_outputs.sql"), ids=lambda pair: f"{pair.expected} {pair.sql[:60]}")
 def test_pairs(pair: Pair) -> None:
     dialect, *positions, _, width = pair.expected.split()
     expected = [] if positions == ["none"] else list(map(int, positions))

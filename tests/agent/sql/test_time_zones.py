@@ -14,7 +14,6 @@ from datasphinx.agent.settings import load_settings
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.time_zones import depends_on_zone, today_in
 from tests.agent.sql.engines import POSTGRES_URL, QUICK, over
-from tests.cases import all_cases
 
 RUNS = Table("runs", (Column("id", "INTEGER"), Column("began", "TIMESTAMP WITH TIME ZONE"), Column("due", "TIMESTAMP")))
 
@@ -41,7 +40,7 @@ def test_a_zone_may_be_a_name_or_an_offset() -> None:
     assert today_in("") == date.today()
 
 
-@all_cases(
+@pytest.mark.parametrize(
     "sql, expected",
     [
         ("SELECT COUNT(*) FROM runs WHERE began >= '2026-03-01'", True),

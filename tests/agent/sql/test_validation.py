@@ -11,7 +11,6 @@ from datasphinx.agent.retrieval.value_index import ValueIndex
 from datasphinx.agent.schema.catalog import Catalog, Column, ForeignKey, Table
 from datasphinx.agent.sql.validation import find_problem, validated_sql, warnings_of
 from tests.agent.sql.catalogs import catalog
-from tests.cases import all_cases
 from tests.fixtures import Pair, read_pairs
 
 VALUES = ValueIndex.of({("customers", "state"): ["TX", "CA"], ("customers", "name"): ["Ann", "Bob"]})
@@ -29,7 +28,7 @@ CASES = [
 ]
 
 
-@all_cases("dialect, pair", CASES)
+@pytest.mark.parametrize("dialect, pair", CASES)
 def test_pairs(dialect: str, pair: Pair) -> None:
     known = catalog(dialect)
     warnings = warnings_of(pair.sql, known, lambda: VALUES)

@@ -14,7 +14,6 @@ from benchmarks.experiments.options import MatchRule
 from datasphinx.agent.errors import NamesUnknown, StatementTimeout
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.types import Limits
-from tests.cases import all_cases
 from tests.databases import open_url, url
 
 FOLDER = Path(__file__).parent / "match"
@@ -36,7 +35,7 @@ def fruit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Source]:
 
 
 @pytest.mark.parametrize("rule", MatchRule)
-@all_cases("topic, pair", PAIRS, ids=lambda case: f"{case[0]}: {case[1]['case']}")
+@pytest.mark.parametrize("topic, pair", PAIRS, ids=[f"{topic}: {pair['case']}" for topic, pair in PAIRS])
 def test_a_pair_has_the_verdict_that_was_written_beside_it(
     fruit: Source, topic: str, pair: dict[str, Any], rule: MatchRule
 ) -> None:
@@ -53,7 +52,7 @@ def test_there_are_pairs_of_every_kind_and_each_rule_is_once_the_milder_one() ->
     }
 
 
-@all_cases("reference, error", [("SELECT title FROM fruit", NamesUnknown), (SLOW, StatementTimeout)])
+@pytest.mark.parametrize("reference, error", [("SELECT title FROM fruit", NamesUnknown), (SLOW, StatementTimeout)])
 def test_a_reference_that_does_not_run_is_an_error_and_no_verdict(
     fruit: Source, reference: str, error: type[Exception]
 ) -> None:

@@ -21,7 +21,6 @@ from datasphinx.agent.llm.scripted import Scripted, ScriptedModel
 from datasphinx.agent.record.events import Event
 from datasphinx.agent.settings import Settings
 from datasphinx.agent.sources.source import Source
-from tests.cases import all_cases
 
 
 def call(schema: str, output: str) -> Event:
@@ -120,7 +119,7 @@ def test_what_cannot_be_used_is_none_of_these(question: Ask, shop: Source, setti
     assert by_model(question(GOLD), asked("a", "b"), shop, settings, *said)[0].answer == NONE_OF_THESE
 
 
-@all_cases(
+@pytest.mark.parametrize(
     "words",
     [
         "SELECT name FROM product",
@@ -141,7 +140,7 @@ def test_sql_is_seen(words: str) -> None:
     assert reveals_sql(words, "SELECT product.name FROM product WHERE price > 2.9 ORDER BY price")
 
 
-@all_cases(
+@pytest.mark.parametrize(
     "words",
     [
         "the second one",

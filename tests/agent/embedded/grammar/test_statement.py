@@ -15,7 +15,6 @@ from datasphinx.agent.retrieval.linked_values import LinkedValue
 from datasphinx.agent.schema.catalog import Catalog, Column, ForeignKey, Table
 from datasphinx.agent.services import Services
 from tests.agent.embedded.grammar.gbnf_reader import Gbnf
-from tests.cases import all_cases
 from tests.heavy import sample
 
 QUESTION = "How many O'Hara customers, say in New York or 'oslo', joined since 2021?"
@@ -160,13 +159,13 @@ INSERT INTO customer VALUES (1)
 """
 
 
-@all_cases("text", ADMITTED.strip().splitlines())
+@pytest.mark.parametrize("text", ADMITTED.strip().splitlines())
 def test_admits(shop, text):
     read = shop.reads_up_to(text)
     assert shop.accepts(text), f"read up to {text[:read]}"
 
 
-@all_cases("text", REFUSED.strip().splitlines())
+@pytest.mark.parametrize("text", REFUSED.strip().splitlines())
 def test_refuses(shop, text):
     assert not shop.accepts(text)
 

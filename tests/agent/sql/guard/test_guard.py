@@ -14,7 +14,6 @@ from datasphinx.agent.errors import PackageConflict
 from datasphinx.agent.sql.dialects import exact_dialect
 from datasphinx.agent.sql.guard import check, parse, sanitize, stop_words
 from datasphinx.agent.sql.guard.lint import DIALECTS
-from tests.cases import all_cases
 from tests.fixtures import Pair, read_pairs
 
 TABLES = {"customers", "orders", "order items", "main.customers", "main.orders"}
@@ -22,7 +21,7 @@ GUARD_DATA = Path(__file__).resolve().parents[5] / "shared/guard"
 PAIRS = read_pairs("guard.sql")
 
 
-@all_cases("pair", PAIRS, ids=lambda pair: pair.sql[:60])
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.sql[:60])
 def test_pairs(pair: Pair) -> None:
     findings = check(pair.sql, "sqlite", TABLES)
     if pair.expected == "allowed":
@@ -65,7 +64,7 @@ def test_a_query_turned_into_a_write_is_refused(query: str) -> None:
 
 @pytest.mark.benchdata
 @pytest.mark.skipif(not GUARD_DATA.is_dir(), reason="the guard corpus is not beside the project")
-@all_cases("corpus, schema", [("corpus", "schema"), ("corpus2", "schema2")])
+@pytest.mark.parametrize("corpus, schema", [("corpus", "schema"), ("corpus2", "schema2")])
 def test_corpus(corpus: str, schema: str) -> None:
     """Only statements that merely consume resources may pass; `test_read_only_sessions` runs them under limits."""
     allowed = json.loads((GUARD_DATA / f"{schema}.json").read_text(encoding="utf-8"))["allowed_tables"]
@@ -127,7 +126,7 @@ def test_a_statement_is_parsed_once_as_written_and_once_as_printed(monkeypatch: 
     assert parsed == ["select  id from orders where id = 4712", "SELECT id FROM orders WHERE id = 4712"]
 
 
-@all_cases(
+@pytest.mark.parametrize(
     "dialect, sql",
     [
         (
@@ -146,7 +145,9 @@ def test_the_text_of_a_string_stays_a_string(dialect: str, sql: str) -> None:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-@all_cases("sql", ["SELECT", "SELECT FROM t", "SELECT a FROM t UNION ALL SELECT", "SELECT * FROM (SELECT FROM t) AS x"])
+@pytest.mark.parametrize(
+    "sql", ["SELECT", "SELECT FROM t", "SELECT a FROM t UNION ALL SELECT", "SELECT * FROM (SELECT FROM t) AS x"]
+)
 def test_a_select_without_columns_is_refused(dialect: str, sql: str) -> None:
     assert "a SELECT has to name the columns of its result" in {
         finding.explanation for finding in check(sql, dialect, {"t"})

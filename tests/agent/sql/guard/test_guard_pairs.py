@@ -11,7 +11,6 @@ from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from datasphinx.agent.engines import engine_of
 from datasphinx.agent.sql.guard import RULES, check, sanitize, stop_words
 from tests import function_lists
-from tests.cases import all_cases
 from tests.fixtures import Pair, read_pairs
 from tests.support.servers import URLS
 
@@ -40,12 +39,12 @@ def shown(case: tuple[str, Pair]) -> str:
     return f"{case[0]}: {case[1].sql[:60]}"
 
 
-@all_cases("case", ALLOWED, ids=shown)
+@pytest.mark.parametrize("case", ALLOWED, ids=shown)
 def test_ordinary_statements_pass(case: tuple[str, Pair]) -> None:
     assert check(case[1].sql, case[0], TABLES) == ()
 
 
-@all_cases("case", REFUSED, ids=shown)
+@pytest.mark.parametrize("case", REFUSED, ids=shown)
 def test_forbidden_statements_are_refused_by_name(case: tuple[str, Pair]) -> None:
     dialect, pair = case
     findings = check(pair.sql, dialect, TABLES)
@@ -94,7 +93,7 @@ def test_names_are_compared_as_the_engine_folds_them() -> None:
     assert check('SELECT * FROM HR."Employees"', "duckdb", {"hr.employees"}) == ()
 
 
-@all_cases("case", ALLOWED, ids=shown)
+@pytest.mark.parametrize("case", ALLOWED, ids=shown)
 def test_what_is_approved_is_approved_again_as_it_stands(case: tuple[str, Pair]) -> None:
     text, _ = sanitize(case[1].sql, case[0], TABLES)
 

@@ -3,10 +3,10 @@
 import sqlite3
 
 import duckdb
+import pytest
 
 from datasphinx.agent.schema.catalog import ReadableNames
 from datasphinx.agent.sql.guard import check, sanitize
-from tests.cases import all_cases
 
 ROWS = """
 CREATE TABLE t (a TEXT, n INTEGER, date TEXT DEFAULT '2024');
@@ -81,26 +81,26 @@ def printed(condition: str, dialect: str) -> str:
     return text
 
 
-@all_cases("condition, count", CONDITIONS.items())
+@pytest.mark.parametrize("condition, count", CONDITIONS.items())
 def test_sqlite_runs_the_statement(condition: str, count: int) -> None:
     connection = sqlite3.connect(":memory:")
     connection.executescript(ROWS)
     assert len(connection.execute(printed(condition, "sqlite")).fetchall()) == count
 
 
-@all_cases("condition, count", (CONDITIONS | ONLY_DUCKDB).items())
+@pytest.mark.parametrize("condition, count", (CONDITIONS | ONLY_DUCKDB).items())
 def test_duckdb_runs_the_statement(condition: str, count: int) -> None:
     connection = duckdb.connect()
     connection.execute(ROWS)
     assert len(connection.execute(printed(condition, "duckdb")).fetchall()) == count
 
 
-@all_cases("dialect, condition", OTHERS)
+@pytest.mark.parametrize("dialect, condition", OTHERS)
 def test_other_engines(dialect: str, condition: str) -> None:
     assert printed(condition, dialect)
 
 
-@all_cases("dialect", ["sqlite", "duckdb", "postgres", "clickhouse", "spark"])
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb", "postgres", "clickhouse", "spark"])
 def test_an_offset_may_be_in_parentheses(dialect: str) -> None:
     assert not check("SELECT n FROM t ORDER BY n LIMIT (1) OFFSET (1)", dialect, {"t"})
 
@@ -128,12 +128,12 @@ REFUSED = [
 ]
 
 
-@all_cases("dialect, sql", REFUSED)
+@pytest.mark.parametrize("dialect, sql", REFUSED)
 def test_a_call_of_a_function_with_the_name_of_an_operator_is_refused(dialect: str, sql: str) -> None:
     assert check(sql, dialect, {"t"})
 
 
-@all_cases("dialect", [dialect for dialect in DIALECTS if dialect != "sqlite"])
+@pytest.mark.parametrize("dialect", [dialect for dialect in DIALECTS if dialect != "sqlite"])
 def test_an_operator_that_is_also_a_user_defined_function_is_refused(dialect: str) -> None:
     names = ReadableNames(frozenset({"t"}), routines=frozenset({"glob"}))
     assert check("SELECT n FROM t WHERE a GLOB ('a')", dialect, names)

@@ -4,7 +4,6 @@ import pytest
 
 from datasphinx.agent.engines import engine_of
 from datasphinx.agent.sql.guard import check, sanitize
-from tests.cases import all_cases
 from tests.function_lists import SOURCES, documented, harmless
 
 DIALECTS = ("snowflake", "redshift", "bigquery", "databricks", "tsql")
@@ -403,34 +402,34 @@ ORDINARY = {
 
 
 @pytest.mark.parametrize("names", [TABLES, None], ids=["catalog", "no catalog"])
-@all_cases("dialect, sql", [(name, sql) for name, each in ESCAPES.items() for sql in each])
+@pytest.mark.parametrize("dialect, sql", [(name, sql) for name, each in ESCAPES.items() for sql in each])
 def test_a_statement_that_escapes_is_refused(dialect: str, sql: str, names: set[str] | None) -> None:
     assert sanitize(sql, dialect, names)[0] == ""
 
 
-@all_cases("dialect, table", [(name, table) for name, each in OUTSIDE.items() for table in each])
+@pytest.mark.parametrize("dialect, table", [(name, table) for name, each in OUTSIDE.items() for table in each])
 def test_a_table_outside_of_the_catalog_is_refused(dialect: str, table: str) -> None:
     assert {finding.rule for finding in check(f"SELECT * FROM {table}", dialect, TABLES)} == {"catalog_tables"}
 
 
-@all_cases("dialect, sql", [(name, sql) for name, each in ORDINARY.items() for sql in each])
+@pytest.mark.parametrize("dialect, sql", [(name, sql) for name, each in ORDINARY.items() for sql in each])
 def test_an_ordinary_statement_passes(dialect: str, sql: str) -> None:
     assert check(sql, dialect, TABLES) == ()
 
 
 @pytest.mark.parametrize("word", ["SHUTDOWN", "CHECKPOINT", "RECONFIGURE", "COMMIT", "ROLLBACK", "REVERT", "RETURN"])
-@all_cases("sql", ["SELECT 1 {}", "SELECT id FROM orders {}", "SELECT id FROM orders WHERE id = 1 {}"])
+@pytest.mark.parametrize("sql", ["SELECT 1 {}", "SELECT id FROM orders {}", "SELECT id FROM orders WHERE id = 1 {}"])
 def test_a_second_statement_of_one_word_is_refused_or_becomes_an_alias(sql: str, word: str) -> None:
     text, findings = sanitize(sql.format(word), "tsql", TABLES)
     assert findings or f"AS {word}" in text
 
 
-@all_cases("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", DIALECTS)
 def test_the_list_of_functions_is_generated_from_the_documented_ones(dialect: str) -> None:
     assert engine_of(dialect).allowed_functions == set(harmless(dialect, SOURCES[dialect]()))
 
 
-@all_cases("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", DIALECTS)
 def test_no_function_of_a_marked_chapter_is_allowed(dialect: str) -> None:
     marked = {function.name for function in documented(dialect) if not function.is_pure}
     assert marked and not marked & engine_of(dialect).allowed_functions
