@@ -1,7 +1,7 @@
 """Formats of columns that a model proposes, checked, and those that the catalog and the statement give."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import asdict
 from types import MappingProxyType
 
@@ -12,6 +12,7 @@ from datasphinx.agent.formatting.formats import DURATION_UNITS, YEARS, column_fo
 from datasphinx.agent.messages import LANGUAGES
 from datasphinx.agent.schema.catalog import Catalog, Table
 from datasphinx.agent.schema.currencies import CURRENCY_SIGNS
+from datasphinx.agent.sql.guard import shared_trees
 from datasphinx.agent.sql.names import resolved_query
 from datasphinx.agent.sql.output_columns import OutputColumn, additive_columns, output_columns
 from datasphinx.agent.sql.summary import period_unit
@@ -29,7 +30,7 @@ def with_formats(
     `formats` are those that a model proposes; see `checked_formats`.
     """
     found = column_formats(result, checked_formats(formats, result["columns"], sql, catalog, said))
-    amounts = {at for at, each in enumerate(found) if each.is_quantity and each.kind not in {"percent", "fraction"}}
+    amounts = {at for at, each in enumerate(found) if each.is_amount}
     additive = [at for at in additive_columns(sql, catalog) if at in amounts]
     return {**result, "formats": [asdict(each) for each in found], "additive": additive}
 
@@ -43,7 +44,7 @@ def checked_formats(
     has to occur in the tables of the statement, in their comments, or in `said`: the question and its knowledge. Keys
     are codes, and the years and months of a date are known from the expression.
     """
-    outputs = output_columns(sql, catalog)
+    outputs, keys = output_columns(sql, catalog), _keys(sql, catalog)
     given = {name.lower(): spec.strip() for name, spec in formats.items()}
     checked = dict[str, str]()
     for at, name in enumerate(columns):
@@ -51,7 +52,7 @@ def checked_formats(
         spec = formats.get(name, given.get(name.lower(), "")).strip()
         if _is_format(spec) and _holds(spec, output, sql, catalog, said):
             checked[name] = spec
-        elif output and (known := _known_format(output)):
+        elif output and (known := _known_format(name, output, keys)):
             checked[name] = known
     return checked
 
@@ -92,8 +93,26 @@ def _has_factor(expression: exp.Expr) -> bool:
     return False
 
 
-def _known_format(output: OutputColumn) -> str:
-    """Return the format that the catalog or the expression gives an output; empty if they give none."""
+def _keys(sql: str, catalog: Catalog) -> set[str]:
+    """Return the names of the columns by which `sql` groups, or sorts upwards first, in lower case."""
+    found: list[exp.Expr] = []
+    for clause in (each for tree in shared_trees(sql, catalog.dialect) for each in tree.find_all(exp.Group, exp.Order)):
+        first = [
+            each.this for each in clause.expressions[:1] if isinstance(each, exp.Ordered) and not each.args.get("desc")
+        ]
+        for key in clause.expressions if isinstance(clause, exp.Group) else first:
+            at = int(key.name) - 1 if isinstance(key, exp.Literal) and key.name.isdecimal() else None
+            selects = clause.parent.selects if at is not None and isinstance(clause.parent, exp.Query) else []
+            found.append(selects[at].unalias() if at is not None and at < len(selects) else key)
+    return {key.name.lower() for key in found if isinstance(key, exp.Column)}
+
+
+def _known_format(name: str, output: OutputColumn, keys: Set[str]) -> str:
+    """Return the format that the catalog or the expression gives an output; empty if they give none.
+
+    Whole numbers that may be years are years if the rows are grouped or sorted by them, which are `keys`. Others, such
+    as rents, have no separators, which years would not have.
+    """
     unit = period_unit(output.expression)
     if unit or _is_year_of_text(output.expression):
         return unit or "year"
@@ -105,7 +124,9 @@ def _known_format(output: OutputColumn) -> str:
     if column.name in table.key_columns:
         return "code"
     bounds = [number_of(bound or "") for bound in (column.minimum, column.maximum)]
-    return "year" if all(bound in YEARS for bound in bounds) else ""
+    if not all(bound in YEARS for bound in bounds):
+        return ""
+    return "ungrouped" if keys.isdisjoint({name.lower(), column.name.lower()}) else "year"
 
 
 def _is_year_of_text(expression: exp.Expr) -> bool:

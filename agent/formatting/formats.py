@@ -37,6 +37,7 @@ _NO_CENTS_FROM, _CENTS_BELOW = 10_000, 100
 _AMOUNTS = {"number", "currency", "duration"}
 _DIGITS = Context(prec=400, rounding=ROUND_HALF_UP)
 """More digits than any value has: nothing is rounded but to the decimals of a format."""
+_UNGROUPED = "ungrouped"
 YEARS = range(1500, 2101)
 """Whole numbers that may be years."""
 _DATE = re.compile(
@@ -60,12 +61,17 @@ class ColumnFormat:
     kind: str = "text"
     decimals: int = 0
     unit: str = ""
-    """The code of a currency, or `days`, `hours`, `minutes` or `seconds`."""
+    """The code of a currency, `days`, `hours`, `minutes` or `seconds`, or `ungrouped` for numbers like years."""
 
     @property
     def is_quantity(self) -> bool:
         """Whether the values are quantities, which tables align to the right."""
         return self.kind in {"number", "currency", "percent", "fraction", "scientific", "duration"}
+
+    @property
+    def is_amount(self) -> bool:
+        """Whether the values are quantities that may add up: no percentages, and no numbers that may be years."""
+        return self.is_quantity and self.kind not in {"percent", "fraction"} and self.unit != _UNGROUPED
 
 
 def column_formats(result: Result, formats: Mapping[str, str]) -> list[ColumnFormat]:
@@ -206,6 +212,8 @@ def _number_format(spec: str, numbers: Sequence[Decimal]) -> ColumnFormat:
     match spec.split():
         case ["integer"]:
             return ColumnFormat("number", 0)
+        case [unit] if unit == _UNGROUPED:
+            return ColumnFormat("number", _precision(numbers), unit)
         case ["decimal", digits]:
             fmt = ColumnFormat("number", int(digits) if any(map(_decimals, numbers)) else 0)
             is_flat = len(set(numbers)) > 1 and len({rounded(number, fmt) for number in numbers}) == 1
@@ -347,7 +355,7 @@ def _number_text(number: Decimal, fmt: ColumnFormat, language: Language) -> str:
                 return _digits(number / 100, "percent", decimals, language)
             case "fraction":
                 return _digits(number, "percent", decimals, language)
-        return _digits(number, "number", decimals, language)
+        return _digits(number, "number", decimals, language, is_grouped=fmt.unit != _UNGROUPED)
 
 
 def rounded(number: Decimal, fmt: ColumnFormat) -> Decimal:
@@ -358,9 +366,17 @@ def rounded(number: Decimal, fmt: ColumnFormat) -> Decimal:
         return number.quantize(Decimal(1).scaleb(-fmt.decimals - (2 if fmt.kind == "fraction" else 0)))
 
 
-def _digits(number: Decimal, kind: str, decimals: int, language: Language, currency: str | None = None) -> str:
+def _digits(
+    number: Decimal,
+    kind: str,
+    decimals: int,
+    language: Language,
+    currency: str | None = None,
+    *,
+    is_grouped: bool = True,
+) -> str:
     pattern = _pattern(language, kind, decimals)
-    return str(pattern.apply(number, language, currency=currency, currency_digits=False))
+    return str(pattern.apply(number, language, currency=currency, currency_digits=False, group_separator=is_grouped))
 
 
 def _in_units(number: Decimal, unit: str, decimals: int, language: Language) -> str:

@@ -87,7 +87,7 @@ function quantityText(digits, kind, decimals, unit) {
     case "fraction": return numberFormat({ style: "percent", ...places }).format(digits);
     case "scientific": return numberFormat({ notation: "scientific", maximumFractionDigits: decimals }).format(digits);
     case "duration": return numberFormat({ style: "unit", unit: unit.replace(/s$/, ""), unitDisplay: "long", ...places }).format(digits);
-    default: return numberFormat(places).format(digits);
+    default: return numberFormat(unit === "ungrouped" ? { ...places, useGrouping: false } : places).format(digits);
   }
 }
 

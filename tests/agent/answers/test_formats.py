@@ -156,7 +156,9 @@ CATALOG = Catalog("sqlite", {"sales": SALES})
         ("id", "", "", "code"),
         ("MAX(shop_id)", "", "", "code"),
         ("COUNT(DISTINCT shop_id)", "", "", None),
-        ("opened", "", "", "year"),
+        ("opened", "", "", "ungrouped"),
+        ("opened", "year", "", "year"),
+        ("AVG(opened)", "", "", "ungrouped"),
         ("CAST(strftime('%Y', sold_on) AS INTEGER)", "", "", "year"),
         ("strftime('%Y-%m', sold_on)", "", "", "month"),
         ("CAST(substr(sold_on, 1, 4) AS INTEGER)", "", "", "year"),
@@ -172,6 +174,20 @@ def test_a_format_holds_only_if_statement_and_schema_agree(
         f"SELECT {output} AS value FROM sales UNION ALL SELECT {output} FROM sales",
     ):
         assert checked_formats(formats, ["value"], sql, CATALOG, [said]).get("value") == expected
+
+
+@pytest.mark.parametrize(
+    "end", ["GROUP BY opened", "GROUP BY 1", "ORDER BY value", "ORDER BY opened", "ORDER BY 1 LIMIT 3"]
+)
+def test_numbers_like_years_are_years_where_rows_are_grouped_or_sorted_by_them(end: str) -> None:
+    sql = f"SELECT opened AS value FROM sales {end}"
+    assert checked_formats({}, ["value"], sql, CATALOG) == {"value": "year"}
+
+
+def test_numbers_like_years_have_no_separators_and_may_be_averaged() -> None:
+    assert texts("integer", 1899, 2050, spec="ungrouped") == ["1899", "2050"]
+    assert texts("integer", 1899, spec="ungrouped", language="zh", in_sentence=True) == ["1899"]
+    assert texts("float", 1799.5, 2050.0, spec="ungrouped", language="de") == ["1799,5", "2050,0"]
 
 
 def test_columns_of_all_null_are_dashes() -> None:
