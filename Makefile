@@ -31,7 +31,7 @@ test-fast: $(INSTALLED)
 
 # The product in new environments: with uv.lock, and with the lowest and the newest versions of its dependencies.
 versions: $(INSTALLED)
-	$(BIN)/python -m tests.versions
+	$(BIN)/python -m tests.support.versions
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
@@ -50,7 +50,7 @@ train: $(INSTALLED)
 	  --held-out $(SPIDER)/benchmarks/spider_dev/questions.jsonl --databases $(SPIDER)/benchmarks/spider_dev/databases
 
 docs: $(INSTALLED)
-	$(BIN)/python -m tests.generated_docs
+	$(BIN)/python -m tests.support.generated_docs
 
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -21,8 +21,8 @@ from benchmarks.bare_graph import two_calls
 from benchmarks.service import answer, measured
 from datasphinx.agent.graph import build_graph
 from datasphinx.agent.sample.shop import shop_path
-from tests.server_process import ROOT
-from tests.slow_model import SlowModel
+from tests.support.server_process import ROOT
+from tests.support.slow_model import SlowModel
 
 _TARGET = 1.5
 _READY = "ready"

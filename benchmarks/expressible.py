@@ -17,7 +17,7 @@ from datasphinx.agent.retrieval.linked_values import linked_values
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.types import Limits
 from tests.agent.embedded.grammar.gbnf_reader import Gbnf
-from tests.databases import open_url
+from tests.support.databases import open_url
 from training.compact import compact
 
 _TEXT = re.compile(r"'((?:[^']|'')*)'")

@@ -40,7 +40,7 @@ from datasphinx.agent.sql.worker import OpenDuckDB, sqlite_cursor
 from datasphinx.agent.sql.workers import DatabaseFile, shared_workers
 from datasphinx.agent.types import Limits
 from tests.conftest import VALID
-from tests.slow_model import SlowModel
+from tests.support.slow_model import SlowModel
 
 _QUESTIONS = 300
 _WARM_UP = 20

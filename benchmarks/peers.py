@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 from benchmarks.first_question import QUESTION, create_tables
 from datasphinx.agent.sample.shop import shop_path
 from tests.conftest import VALID
-from tests.fake_openai import FakeOpenAI, Reply
-from tests.server_process import ROOT
+from tests.support.fake_openai import FakeOpenAI, Reply
+from tests.support.server_process import ROOT
 
 PACKAGES = {
     "datasphinx": (),

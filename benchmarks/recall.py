@@ -43,7 +43,7 @@ from datasphinx.agent.services import Services
 from datasphinx.agent.settings import SourceSettings, load_settings
 from datasphinx.agent.sources.source import Source, open_source
 from datasphinx.agent.types import Limits
-from tests.databases import make_database, url
+from tests.support.databases import make_database, url
 
 _COUNTS = (5, 10, 15, 20)
 _SAMPLE = 1_500

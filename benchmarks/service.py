@@ -22,8 +22,8 @@ from typing import Any
 
 from datasphinx.agent.sample.shop import shop_path
 from tests.conftest import NO_AMBIGUITY, VALID
-from tests.server_process import SERVE, ServerProcess, ask, free_port, server_process
-from tests.slow_model import SlowModel
+from tests.support.server_process import SERVE, ServerProcess, ask, free_port, server_process
+from tests.support.slow_model import SlowModel
 
 _WARM_UP = 3
 

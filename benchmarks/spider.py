@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from datasphinx.agent.schema.catalog import Catalog, Column, ForeignKey, Table
 from datasphinx.agent.types import Limits
-from tests.databases import open_url
+from tests.support.databases import open_url
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 SCHEMAS = SHARED / "benchmarks" / "spider_schemas.json.gz"

@@ -18,7 +18,7 @@ from datasphinx.agent.graph import build_graph
 from datasphinx.agent.llm.scripted import ScriptedModel
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
-from tests.collector import Collector
+from tests.support.collector import Collector
 
 QUESTION = "How many orders were placed?"
 COUNT = {"sql": "SELECT COUNT(*) AS orders FROM orders", "assumptions": [], "off_topic": False}

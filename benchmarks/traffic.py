@@ -25,9 +25,9 @@ from datasphinx.agent.sample.shop import shop_url
 from datasphinx.agent.server.keys import hash_of, new_key
 from datasphinx.agent.settings import SourceSettings, load_settings
 from datasphinx.agent.sources.source import open_source
-from tests.process_tree import footprint
-from tests.server_process import ServerProcess, server_process
-from tests.slow_model import SlowModel
+from tests.support.process_tree import footprint
+from tests.support.server_process import ServerProcess, server_process
+from tests.support.slow_model import SlowModel
 
 ALLOWED = {
     "processes": 1, "threads": 8, "files": 4, "sockets": 2, "other_descriptors": 4, "memory_mb": 25, "workers_mb": 40,

@@ -16,7 +16,7 @@ import hypothesis
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from tests.heavy import sample
+from tests.support.heavy import sample
 
 # The process that distributes tests to workers runs none: fixtures import the agent when they are used.
 if TYPE_CHECKING:

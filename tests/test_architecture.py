@@ -8,9 +8,9 @@ import pytest
 
 from datasphinx.agent.errors import BY_CODE, Coded, Retryable, SourceUnreachable, Terminal, Unanswered, error_with
 from datasphinx.agent.messages import LANGUAGES, TEXTS, render
-from tests.source_files import nodes, trees
 from tests.support.errors import example_facts, placeholders
 from tests.support.layers import LAYERS
+from tests.support.source_files import nodes, trees
 
 
 def project() -> dict[str, ast.Module]:

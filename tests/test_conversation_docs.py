@@ -14,9 +14,9 @@ from datasphinx.agent import errors
 from datasphinx.agent.cli import app
 from datasphinx.agent.messages import TEXTS
 from tests.agent.server.serving import serving
-from tests.fake_openai import FakeOpenAI
-from tests.generated_docs import ROOT
 from tests.support.best_customer import ASKS, BY_AMOUNT
+from tests.support.fake_openai import FakeOpenAI
+from tests.support.generated_docs import ROOT
 
 PAGE = (ROOT / "docs/conversations.md").read_text(encoding="utf-8")
 OVER_HTTP, WITH_AGENT, WITH_GRAPH = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)

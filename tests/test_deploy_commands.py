@@ -18,9 +18,9 @@ from sqlalchemy import create_engine, make_url, text
 from sqlalchemy.exc import OperationalError, ProgrammingError
 
 from tests.agent.sql.engines import POSTGRES_URL
-from tests.fake_openai import FakeOpenAI, Reply
-from tests.server_process import free_port, listens, server_process
 from tests.support.deploy import ROOT, SERVICES, image_environment, last
+from tests.support.fake_openai import FakeOpenAI, Reply
+from tests.support.server_process import free_port, listens, server_process
 
 pytestmark = [pytest.mark.heavy, pytest.mark.process]
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.generated_docs import ROOT
+from tests.support.generated_docs import ROOT
 
 PAGES = [*(ROOT / name for name in ("README.md", "SECURITY.md", "AGENTS.md", "CONTRIBUTING.md"))]
 PAGES += sorted((ROOT / "docs").rglob("*.md"))

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.fake_openai import FakeOpenAI
-from tests.generated_docs import ROOT
+from tests.support.fake_openai import FakeOpenAI
+from tests.support.generated_docs import ROOT
 
 EXAMPLES = ROOT / "examples"
 CUSTOMERS = {"sql": "SELECT COUNT(*) AS customers FROM customers"}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.generated_docs import FILES, PARTS, with_part
+from tests.support.generated_docs import FILES, PARTS, with_part
 
 
 @pytest.mark.parametrize("name", PARTS)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.process_tree import footprint
+from tests.support.process_tree import footprint
 
 pytestmark = pytest.mark.process
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.fake_openai import FakeOpenAI
-from tests.generated_docs import ROOT
+from tests.support.fake_openai import FakeOpenAI
+from tests.support.generated_docs import ROOT
 
 CONVERSATION, ACCESSOR, CONCURRENT, ERRORS = re.findall(
     r"```python\n(.*?)```", (ROOT / "docs/python.md").read_text(encoding="utf-8"), re.DOTALL

@@ -15,8 +15,8 @@ import yaml
 from typer.main import get_command
 
 from datasphinx.agent.cli import app
-from tests.fake_openai import FakeOpenAI
-from tests.generated_docs import ROOT
+from tests.support.fake_openai import FakeOpenAI
+from tests.support.generated_docs import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SHELL = "\n".join(re.findall(r"```sh\n(.*?)```", README, re.DOTALL))

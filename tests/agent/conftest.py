@@ -12,7 +12,7 @@ import pytest
 
 from datasphinx.agent import cli
 from datasphinx.agent.datasets.registry import Registry
-from tests.commands import Run
+from tests.support.commands import Run
 
 Keep = Callable[[Path, str, str], str]
 """Takes a data folder, the name of a file and its text; gives the id of the dataset that is then kept there."""

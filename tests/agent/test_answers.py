@@ -9,7 +9,7 @@ import pytest
 from datasphinx.agent.llm.scripted import ScriptedModel
 from tests.agent.walk import COUNT, HOW_MANY, calls, prompts
 from tests.conftest import VALID, ScriptedAgent
-from tests.databases import make_table, url
+from tests.support.databases import make_table, url
 
 Scripted = Callable[..., ScriptedAgent]
 

@@ -15,9 +15,9 @@ from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
 from tests.agent.walk import COUNT, HOW_MANY, calls
 from tests.conftest import VALID, ScriptedAgent
-from tests.databases import make_table, url
-from tests.fake_openai import FakeOpenAI
 from tests.support.best_customer import ASKS, BEST, BY_AMOUNT, BY_ORDERS
+from tests.support.databases import make_table, url
+from tests.support.fake_openai import FakeOpenAI
 
 Scripted = Callable[..., ScriptedAgent]
 THREAD: Any = {"configurable": {"thread_id": "one"}}

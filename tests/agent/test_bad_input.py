@@ -9,7 +9,7 @@ import pytest
 
 from tests.agent.walk import COUNT, HOW_MANY, OFF_TOPIC, calls, final, no_call, nodes, prompts, updates_of, walk
 from tests.conftest import ScriptedAgent
-from tests.databases import (
+from tests.support.databases import (
     empty_database,
     make_database,
     make_table,

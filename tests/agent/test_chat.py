@@ -39,10 +39,10 @@ from datasphinx.agent.types import Result
 from tests.agent.record.stores import fresh_url
 from tests.agent.walk import COUNT, HOW_MANY, JOKE, OFF_TOPIC
 from tests.conftest import NO_AMBIGUITY, VALID
-from tests.databases import make_table, url
-from tests.eventually import eventually
 from tests.support.analyst import FRAME, Analyst
+from tests.support.databases import make_table, url
 from tests.support.errors import of_code
+from tests.support.eventually import eventually
 
 pytestmark = pytest.mark.integration
 

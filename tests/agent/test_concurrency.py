@@ -24,8 +24,8 @@ from datasphinx.agent.services import Services
 from datasphinx.agent.settings import Settings, load_settings
 from tests.agent.server.serving import serving
 from tests.conftest import VALID
-from tests.eventually import eventually
-from tests.under_load import ask_for, check_own, number_in
+from tests.support.eventually import eventually
+from tests.support.under_load import ask_for, check_own, number_in
 
 _WITHIN_S = 60
 NUMBERS = range(100, 150)

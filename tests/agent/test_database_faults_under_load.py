@@ -12,12 +12,12 @@ from sqlalchemy import make_url
 
 from tests.agent.record.stores import fresh_url
 from tests.agent.sql.engines import POSTGRES_URL, EngineUnderTest, shop
-from tests.eventually import eventually
-from tests.fake_openai import Reply
-from tests.round_robin import RoundRobin
-from tests.server_process import ServerProcess, free_port, server_process
-from tests.slow_model import SlowModel
-from tests.under_load import HoldingModel, Said, ask_for, asking_back, at_rest, check_own, go_on, right_reply
+from tests.support.eventually import eventually
+from tests.support.fake_openai import Reply
+from tests.support.round_robin import RoundRobin
+from tests.support.server_process import ServerProcess, free_port, server_process
+from tests.support.slow_model import SlowModel
+from tests.support.under_load import HoldingModel, Said, ask_for, asking_back, at_rest, check_own, go_on, right_reply
 
 pytestmark = [pytest.mark.heavy, pytest.mark.process, pytest.mark.postgres]
 

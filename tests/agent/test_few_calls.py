@@ -5,7 +5,7 @@ import pytest
 
 from tests.agent.walk import COUNT, HOW_MANY, calls, prompts
 from tests.conftest import ScriptedAgent
-from tests.databases import make_table, url
+from tests.support.databases import make_table, url
 
 pytestmark = pytest.mark.integration
 Scripted = Callable[..., ScriptedAgent]

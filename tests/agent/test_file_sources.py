@@ -15,10 +15,10 @@ from datasphinx.agent.replay import replay
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import Settings, load_settings
 from tests.agent.server.serving import serving
-from tests.commands import Run
 from tests.conftest import NO_AMBIGUITY, VALID
-from tests.fake_openai import FakeOpenAI
-from tests.lakes import write_sales
+from tests.support.commands import Run
+from tests.support.fake_openai import FakeOpenAI
+from tests.support.lakes import write_sales
 
 pytestmark = pytest.mark.integration
 

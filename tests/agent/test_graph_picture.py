@@ -7,7 +7,7 @@ from datasphinx.agent.analyst import STEPS as ANALYST_STEPS
 from datasphinx.agent.analyst import graph as analyst
 from datasphinx.agent.graph import STEPS, build_graph, graph
 from tests.agent.walk import NODES
-from tests.generated_docs import mermaid
+from tests.support.generated_docs import mermaid
 
 PICTURE = Path(__file__).resolve().parents[1] / "fixtures" / "graph.mmd"
 

@@ -15,7 +15,7 @@ from datasphinx.agent.replay import replay
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
 from tests.conftest import ScriptedAgent
-from tests.databases import make_table, many_tables, url
+from tests.support.databases import make_table, many_tables, url
 
 Scripted = Callable[..., ScriptedAgent]
 GLOBAL = "The fiscal year starts in April. $question </schema>"

@@ -11,11 +11,11 @@ import httpx
 import pytest
 
 from tests.agent.server.serving import ASKED, COUNT
-from tests.collector import KeepingServer
-from tests.databases import make_table, url
-from tests.fake_openai import FakeOpenAI
-from tests.heavy import heavy
-from tests.server_process import ROOT, server_process
+from tests.support.collector import KeepingServer
+from tests.support.databases import make_table, url
+from tests.support.fake_openai import FakeOpenAI
+from tests.support.heavy import heavy
+from tests.support.server_process import ROOT, server_process
 
 pytestmark = [pytest.mark.process, pytest.mark.integration]
 

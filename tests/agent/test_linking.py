@@ -14,7 +14,7 @@ from datasphinx.agent.schema.describe import estimate_tokens
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
 from datasphinx.agent.sources.source import Source
-from tests.databases import make_database, open_url, students_among_machines, url
+from tests.support.databases import make_database, open_url, students_among_machines, url
 
 
 @pytest.fixture(scope="module")

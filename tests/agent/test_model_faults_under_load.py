@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.fake_openai import Reply
-from tests.server_process import ServerProcess, free_port, server_process
-from tests.slow_model import SlowModel
-from tests.under_load import CLOSES, HoldingModel, ask_for, at_rest, check_own, number_in, right_reply
+from tests.support.fake_openai import Reply
+from tests.support.server_process import ServerProcess, free_port, server_process
+from tests.support.slow_model import SlowModel
+from tests.support.under_load import CLOSES, HoldingModel, ask_for, at_rest, check_own, number_in, right_reply
 
 pytestmark = [pytest.mark.heavy, pytest.mark.process]
 

@@ -19,7 +19,7 @@ from datasphinx.agent.settings import SourceSettings
 from datasphinx.agent.sources.source import open_source
 from datasphinx.agent.types import Limits
 from tests.agent.datasets.conftest import rows_of
-from tests.commands import Run
+from tests.support.commands import Run
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHES = (engines, engine_of, engine_called, readers, knowledge.importers)

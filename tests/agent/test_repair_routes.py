@@ -12,7 +12,7 @@ from sqlalchemy import make_url
 from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL, mysql, postgres
 from tests.agent.walk import COUNT, HOW_MANY, calls, final, nodes, prompts, updates_of, walk
 from tests.conftest import ScriptedAgent
-from tests.databases import make_database, url
+from tests.support.databases import make_database, url
 
 pytestmark = pytest.mark.integration
 Scripted = Callable[..., ScriptedAgent]

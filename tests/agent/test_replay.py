@@ -24,10 +24,10 @@ from datasphinx.agent.sources.background import stop_all
 from datasphinx.agent.types import EmbeddedOptions
 from tests.agent.record.stores import happened, tampering
 from tests.conftest import VALID
-from tests.databases import make_table, url
-from tests.fake_openai import FakeOpenAI
-from tests.fake_openai import Reply as HTTPReply
-from tests.process_tree import footprint
+from tests.support.databases import make_table, url
+from tests.support.fake_openai import FakeOpenAI
+from tests.support.fake_openai import Reply as HTTPReply
+from tests.support.process_tree import footprint
 
 pytestmark = pytest.mark.integration
 

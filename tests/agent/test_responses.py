@@ -8,8 +8,8 @@ from datasphinx.agent.errors import DriverMissing
 from datasphinx.agent.messages import render
 from datasphinx.agent.responses import DataFrameResponse, StringResponse, response_of
 from tests.agent.charts.results import HOSTILE
-from tests.generated_docs import ROOT
 from tests.support.analyst import ROWS, response
+from tests.support.generated_docs import ROOT
 
 FORMS = ["number", "string", "dataframe", "plot"]
 

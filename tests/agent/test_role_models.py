@@ -16,7 +16,7 @@ from datasphinx.agent.server.tenants import TenantServices
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import ModelPrice, RoleModel, Settings, TenantSettings, load_settings
 from tests.agent.llm.endpoint_behaviours import TEXT, says
-from tests.fake_openai import FakeOpenAI, Reply
+from tests.support.fake_openai import FakeOpenAI, Reply
 
 ANSWERS = {
     "GeneratedSQL": {"sql": "SELECT order_id FROM orders", "assumptions": [], "off_topic": False},

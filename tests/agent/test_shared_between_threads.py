@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.server_process import ROOT
+from tests.support.server_process import ROOT
 
 _SCRIPT = """
 import json, sys, threading

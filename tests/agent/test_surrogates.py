@@ -24,8 +24,8 @@ from datasphinx.agent.settings import SourceSettings, load_settings
 from datasphinx.agent.types import Limits
 from tests.agent.server.serving import running
 from tests.conftest import VALID
-from tests.databases import url
-from tests.fake_openai import FakeOpenAI
+from tests.support.databases import url
+from tests.support.fake_openai import FakeOpenAI
 from tests.support.servers import POSTGRES_URL
 
 pytestmark = pytest.mark.integration

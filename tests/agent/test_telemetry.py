@@ -38,10 +38,10 @@ from tests.agent.analysis.conftest import TOTAL, step
 from tests.agent.server.mcp.clients import MODES, content, talk
 from tests.agent.server.serving import ASKED, COUNT, Served, serving
 from tests.agent.tools.conftest import RETURNS
-from tests.collector import Collector
 from tests.conftest import ScriptedAgent
-from tests.databases import make_table, url
-from tests.fake_openai import FakeOpenAI
+from tests.support.collector import Collector
+from tests.support.databases import make_table, url
+from tests.support.fake_openai import FakeOpenAI
 
 pytestmark = pytest.mark.integration
 

@@ -10,7 +10,7 @@ from datasphinx.agent.graph import build_graph
 from datasphinx.agent.sql.layout import in_lines
 from tests.agent.walk import COUNT, HOW_MANY, calls, correction, final, no_call, nodes, prompts, updates_of, walk
 from tests.conftest import VALID, ScriptedAgent
-from tests.databases import make_database, url
+from tests.support.databases import make_database, url
 
 Scripted = Callable[..., ScriptedAgent]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from tests.generated_docs import ROOT
+from tests.support.generated_docs import ROOT
 
 PROGRAMS = ROOT / "tests/fixtures/npm"
 

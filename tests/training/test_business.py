@@ -10,7 +10,7 @@ from rapidfuzz import fuzz, process
 from benchmarks import spider
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.types import Limits
-from tests.databases import open_url
+from tests.support.databases import open_url
 from training.business import business_schemas, written_questions
 from training.compact import compact
 from training.rows import fill

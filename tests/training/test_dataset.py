@@ -11,7 +11,7 @@ import pytest
 from datasphinx.agent.embedded.prompts import statement_messages
 from datasphinx.agent.retrieval.linked_values import linked_values
 from datasphinx.agent.sources.source import Source
-from tests.databases import make_database, open_url
+from tests.support.databases import make_database, open_url
 from training import build
 from training.build import VALIDATION, build_training_set
 from training.business import business_schemas

@@ -9,7 +9,7 @@ from sqlglot import exp
 from benchmarks import spider
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.types import Limits
-from tests.databases import open_url
+from tests.support.databases import open_url
 from training.business import business_schemas
 from training.rows import fill
 from training.spider import normalised, read_held_out

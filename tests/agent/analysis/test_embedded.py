@@ -13,7 +13,7 @@ from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
 from datasphinx.agent.types import EmbeddedOptions
 from tests.agent.analysis.conftest import BY_ACCOUNT, TOTAL, calls, tools
-from tests.likely import likely
+from tests.support.likely import likely
 
 Ask = Callable[..., tuple[dict[str, Any], ScriptedModel]]
 

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from datasphinx.agent.analyst import build_analyst, graph
-from tests.generated_docs import mermaid
+from tests.support.generated_docs import mermaid
 
 PICTURE = Path(__file__).resolve().parents[2] / "fixtures" / "analyst.mmd"
 

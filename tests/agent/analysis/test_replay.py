@@ -22,9 +22,9 @@ from datasphinx.agent.settings import Settings
 from datasphinx.agent.types import EmbeddedOptions
 from tests.agent.analysis.conftest import BY_ACCOUNT, QUESTION, TOTAL, ScriptedAnalyst, step
 from tests.agent.record.stores import tampering
-from tests.commands import Run
-from tests.fake_openai import FakeOpenAI
-from tests.fake_openai import Reply as HTTPReply
+from tests.support.commands import Run
+from tests.support.fake_openai import FakeOpenAI
+from tests.support.fake_openai import Reply as HTTPReply
 
 pytestmark = pytest.mark.stored_record
 

@@ -11,7 +11,7 @@ from datasphinx.agent.answers.codes import explained_codes
 from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.sources.source import Source
 from tests.conftest import ScriptedAgent
-from tests.databases import make_database, open_url, url
+from tests.support.databases import make_database, open_url, url
 
 COMMENTS = {
     "state": "D = down, U = up and running, X = unknown",

@@ -11,7 +11,7 @@ from datasphinx.agent.graph import build_graph
 from datasphinx.agent.llm.scripted import ScriptedModel
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
-from tests.databases import make_database, url
+from tests.support.databases import make_database, url
 
 pytestmark = pytest.mark.integration
 

@@ -17,7 +17,7 @@ from datasphinx.agent.errors import PlotSpecInvalid
 from datasphinx.agent.sql.rows import json_safe
 from datasphinx.agent.types import ChartForm, Result
 from tests.agent.charts.results import plot_spec, spec
-from tests.heavy import sample
+from tests.support.heavy import sample
 
 _TEXT = st.text(max_size=8) | st.sampled_from(["2024-01", "2024-02-03", "_", "$x$", "{a}", "\ud800", "1e400", "nan"])
 _BY_TYPE: dict[str, Any] = {

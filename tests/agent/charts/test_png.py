@@ -16,7 +16,7 @@ from datasphinx.agent.formatting.formats import ColumnFormat
 from datasphinx.agent.messages import Language
 from datasphinx.agent.types import Result
 from tests.agent.charts.results import GOLDEN, HOSTILE, option, plot_spec, result, spec
-from tests.heavy import sample
+from tests.support.heavy import sample
 
 pytestmark = pytest.mark.integration
 

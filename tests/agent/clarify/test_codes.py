@@ -14,8 +14,8 @@ from datasphinx.agent.proposals import accept, all_proposals
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import SourceSettings, load_settings
 from datasphinx.agent.types import EmbeddedOptions
-from tests.databases import make_database, url
-from tests.likely import likely
+from tests.support.databases import make_database, url
+from tests.support.likely import likely
 
 QUESTION = "How many no-shows did we have?"
 THREAD: Any = {"configurable": {"thread_id": "one"}}

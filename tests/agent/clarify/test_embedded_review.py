@@ -12,7 +12,7 @@ from datasphinx.agent.llm.scripted import ScriptedModel
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
 from datasphinx.agent.types import EmbeddedOptions
-from tests.databases import make_database, url
+from tests.support.databases import make_database, url
 
 QUESTION = "What does Deloor teach?"
 JOHN = "FROM teacher SELECT course WHERE name = 'John Deloor'"

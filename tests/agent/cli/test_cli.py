@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from datasphinx.agent import errors
-from tests.commands import Run
-from tests.fake_openai import FakeOpenAI
+from tests.support.commands import Run
+from tests.support.fake_openai import FakeOpenAI
 
 COUNT = {"sql": "SELECT COUNT(*) AS orders FROM orders", "assumptions": [], "off_topic": False}
 VALID = {"is_valid": True, "reason": "fine", "issues": [], "corrected_sql": None}

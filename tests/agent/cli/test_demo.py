@@ -18,10 +18,10 @@ from datasphinx.agent.queryspec.compile import run as run_spec
 from datasphinx.agent.queryspec.spec import QuerySpec
 from datasphinx.agent.sample.spreadsheets import RETURNS, STORES
 from datasphinx.agent.services import Services
-from tests.commands import Run
 from tests.conftest import ScriptedAgent
-from tests.fake_openai import FakeOpenAI
-from tests.sample_spreadsheets import MONTHS, returns_rows, stores_rows
+from tests.support.commands import Run
+from tests.support.fake_openai import FakeOpenAI
+from tests.support.sample_spreadsheets import MONTHS, returns_rows, stores_rows
 
 Scripted = Callable[..., ScriptedAgent]
 STATEMENTS = [asked.sql for asked in SHOP]

@@ -8,9 +8,9 @@ import pytest
 
 from datasphinx.agent import errors
 from tests.agent.llm.endpoint_behaviours import TEXT, says
-from tests.commands import Run
-from tests.databases import make_database, make_table, url
-from tests.fake_openai import FakeOpenAI
+from tests.support.commands import Run
+from tests.support.databases import make_database, make_table, url
+from tests.support.fake_openai import FakeOpenAI
 
 
 def findings(run: Run) -> tuple[int, dict[str, dict[str, object]]]:

@@ -14,8 +14,8 @@ from datasphinx.agent.embedded import server as local
 from datasphinx.agent.embedded.prefix_cache import PrefixCache
 from datasphinx.agent.examples.example import Example
 from datasphinx.agent.examples.store import ExampleStore
-from tests import commands
-from tests.fake_openai import FakeOpenAI
+from tests.support import commands
+from tests.support.fake_openai import FakeOpenAI
 
 Run = Callable[..., tuple[int, dict[str, Any], str]]
 COUNT = "FROM books SELECT COUNT(*)"

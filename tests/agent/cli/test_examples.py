@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from datasphinx.agent.errors import ANSWERED, DOMAIN, UNREACHABLE, USAGE
-from tests.commands import Run
-from tests.databases import make_database, url
+from tests.support.commands import Run
+from tests.support.databases import make_database, url
 
 TOTAL = ("What is the total amount of things?", "SELECT SUM(amount) FROM things")
 COUNT = ("How many things are there?", "SELECT COUNT(*) FROM things")

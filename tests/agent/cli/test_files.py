@@ -13,8 +13,8 @@ from tests.agent.analysis.conftest import BY_ACCOUNT
 from tests.agent.cli.steps import DONE, step
 from tests.agent.datasets.documented import documented_examples
 from tests.agent.tools.conftest import RETURNS
-from tests.commands import Run
-from tests.fake_openai import FakeOpenAI
+from tests.support.commands import Run
+from tests.support.fake_openai import FakeOpenAI
 
 QUESTION = "How many returns has each account?"
 BARS = {"chart_type": "bar", "x": "账号", "y": "returns"}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from datasphinx.agent.sample.shop import shop_url
-from tests.commands import Run
+from tests.support.commands import Run
 
 
 @pytest.fixture

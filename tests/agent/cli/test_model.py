@@ -13,8 +13,8 @@ from datasphinx.agent import errors
 from datasphinx.agent.embedded.tiers import TIERS
 from datasphinx.agent.embedded.weights import Weights, Wheel
 from tests.agent.llm.endpoint_behaviours import TEXT, says
-from tests.commands import Run
-from tests.fake_openai import FakeOpenAI, Reply
+from tests.support.commands import Run
+from tests.support.fake_openai import FakeOpenAI, Reply
 
 KEY = "sk-very-secret-0123456789"
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from datasphinx.agent import errors
-from tests.commands import Run
-from tests.eventually import eventually
-from tests.fake_openai import FakeOpenAI, Reply
 from tests.support.best_customer import ASKS, BEST
-from tests.terminal import Terminal
+from tests.support.commands import Run
+from tests.support.eventually import eventually
+from tests.support.fake_openai import FakeOpenAI, Reply
+from tests.support.terminal import Terminal
 
 COUNT = {"sql": "SELECT COUNT(*) AS orders FROM orders", "assumptions": [], "off_topic": False}
 REGIONS = {**COUNT, "sql": "SELECT name FROM regions ORDER BY name"}

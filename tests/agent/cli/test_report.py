@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.agent.report.conftest import PLAN, REQUEST, STATEMENTS, WRITTEN
-from tests.commands import Run
-from tests.fake_openai import FakeOpenAI
+from tests.support.commands import Run
+from tests.support.fake_openai import FakeOpenAI
 
 pytestmark = pytest.mark.integration
 

@@ -14,7 +14,7 @@ from datasphinx.agent.sample.shop import shop_url
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
 from tests.agent.walk import no_call
-from tests.commands import Run
+from tests.support.commands import Run
 
 SQL = "SELECT COUNT(*) AS n FROM customers WHERE country = 'Spain'"
 METRICS = """\

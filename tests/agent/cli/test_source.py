@@ -8,8 +8,8 @@ import pytest
 
 from datasphinx.agent import errors
 from datasphinx.agent.settings import load_settings
-from tests.commands import Run
-from tests.databases import make_database
+from tests.support.commands import Run
+from tests.support.databases import make_database
 
 
 @pytest.fixture

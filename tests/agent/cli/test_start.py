@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fake_openai import FakeOpenAI
+from tests.support.fake_openai import FakeOpenAI
 
 pytestmark = pytest.mark.process
 

@@ -9,9 +9,9 @@ import pytest
 
 from datasphinx.agent import errors
 from datasphinx.agent.cli.text import json_text, printable
-from tests.commands import Run
-from tests.databases import make_table, url
-from tests.fake_openai import FakeOpenAI
+from tests.support.commands import Run
+from tests.support.databases import make_table, url
+from tests.support.fake_openai import FakeOpenAI
 
 CONTROLS = "".join(map(chr, (*range(0x20), *range(0x7F, 0xA0))))
 BIDIRECTIONAL = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"

@@ -16,11 +16,11 @@ from tests.agent.cli.steps import DONE, step
 from tests.agent.record.stores import fresh_url
 from tests.agent.server.serving import serving
 from tests.agent.tools.conftest import RETURNS
-from tests.commands import Run
-from tests.databases import make_table
-from tests.fake_openai import FakeOpenAI
 from tests.support.best_customer import ASKS, BEST, BY_AMOUNT, BY_ORDERS, TWICE, review_of
-from tests.terminal import Terminal
+from tests.support.commands import Run
+from tests.support.databases import make_table
+from tests.support.fake_openai import FakeOpenAI
+from tests.support.terminal import Terminal
 
 COUNT = {"sql": "SELECT COUNT(*) AS orders FROM orders", "assumptions": [], "off_topic": False}
 QUESTION = "How many orders are there?"

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from datasphinx.agent import errors
-from tests.commands import Run
-from tests.databases import make_table, url
-from tests.fake_openai import FakeOpenAI
+from tests.support.commands import Run
+from tests.support.databases import make_table, url
+from tests.support.fake_openai import FakeOpenAI
 
 SUM = {"sql": "SELECT SUM(amount) AS total FROM things", "assumptions": [], "off_topic": False}
 VALID = {"is_valid": True, "reason": "fine", "issues": [], "corrected_sql": None}

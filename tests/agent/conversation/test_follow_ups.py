@@ -13,8 +13,8 @@ from datasphinx.agent.record.store import open_store
 from datasphinx.agent.replay import replay
 from tests.agent.walk import COUNT, HOW_MANY, calls
 from tests.conftest import ScriptedAgent
-from tests.databases import make_database, url
 from tests.support.best_customer import ASKS, BEST, Talk
+from tests.support.databases import make_database, url
 
 pytestmark = [pytest.mark.integration, pytest.mark.stored_record]
 Scripted = Callable[..., ScriptedAgent]

@@ -20,7 +20,7 @@ from datasphinx.agent.server import app
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import Settings, load_settings
 from tests.agent.record.stores import fresh_url, happened
-from tests.commands import Run
+from tests.support.commands import Run
 from tests.support.servers import STORES
 
 OLD, NEW, USED, OTHER, UNUSED = ("a" * 32, "b" * 32, "c" * 32, "d" * 32, "e" * 32)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from datasphinx.agent.datasets.registry import Registry
 from datasphinx.agent.sql.rows import json_safe
 from tests.agent.datasets.conftest import rows_of
-from tests.heavy import sample
+from tests.support.heavy import sample
 
 RUSSIAN = "Город;Выручка\nМосква;1 234,5\nКазань;10,25\n"
 CHINESE = "账号,月份,退货数量\nA001,一月,3\nA002,二月,5\n"

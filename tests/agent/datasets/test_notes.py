@@ -17,7 +17,7 @@ from datasphinx.agent.messages.en import TEXTS
 from tests.agent.datasets.conftest import Loaded
 from tests.agent.datasets.files import book, place, text
 from tests.agent.datasets.messy import workbook
-from tests.heavy import heavy
+from tests.support.heavy import heavy
 
 CODES = {code.removeprefix("data_") for code in TEXTS if code.startswith("data_") and code != "data_missing"}
 FACTS = {name: "x" for name in re.findall(r"\{(\w+)", " ".join(TEXTS[f"data_{code}"] for code in CODES))}

@@ -21,8 +21,8 @@ from datasphinx.agent.types import Limits
 from tests.agent.datasets.conftest import rows_of
 from tests.agent.record.stores import drop_tables, fresh_url
 from tests.agent.sql.engines import POSTGRES_URL
-from tests.round_robin import RoundRobin
 from tests.support.errors import of_code
+from tests.support.round_robin import RoundRobin
 
 pytestmark = pytest.mark.postgres
 

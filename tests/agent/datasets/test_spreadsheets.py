@@ -3,7 +3,7 @@
 import pytest
 
 from tests.agent.datasets.messy import MESSY, workbook
-from tests.heavy import sample
+from tests.support.heavy import sample
 
 
 @pytest.mark.parametrize("name", list(MESSY)[:: sample(1, 3)])

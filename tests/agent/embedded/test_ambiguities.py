@@ -9,7 +9,7 @@ from datasphinx.agent.embedded.ambiguities import first_ambiguity
 from datasphinx.agent.sample.shop import shop_path
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.types import Limits
-from tests.databases import open_url, url
+from tests.support.databases import open_url, url
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from datasphinx.agent.llm.client import WrittenText
 from datasphinx.agent.record.step import Step, current_step, new_audit
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.compare import canonical_sql
-from tests.databases import make_database, open_url
+from tests.support.databases import make_database, open_url
 
 
 @pytest.fixture

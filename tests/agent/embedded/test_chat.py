@@ -21,7 +21,7 @@ from datasphinx.agent.errors import EmbeddedModelSilent
 from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.record.step import Step, current_step, new_audit
 from datasphinx.agent.settings import load_settings
-from tests.fake_openai import FakeOpenAI, Reply
+from tests.support.fake_openai import FakeOpenAI, Reply
 
 SCHEMA = "\n".join(f"table_{number}(id key, name text, amount number)" for number in range(20))
 ANSWER = "FROM table_1 SELECT COUNT(*)"

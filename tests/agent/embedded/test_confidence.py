@@ -22,8 +22,8 @@ from datasphinx.agent.llm.scripted import ScriptedModel
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import SourceSettings, load_settings
 from datasphinx.agent.types import EmbeddedOptions, Evidence
-from tests.databases import make_database, url
-from tests.likely import likely
+from tests.support.databases import make_database, url
+from tests.support.likely import likely
 
 QUESTION = "How many services are there?"
 COUNT = "FROM services SELECT COUNT(*)"

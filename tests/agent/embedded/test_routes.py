@@ -13,7 +13,7 @@ from datasphinx.agent.settings import load_settings
 from datasphinx.agent.types import EmbeddedOptions
 from tests.agent.walk import updates_of, walk
 from tests.conftest import ScriptedAgent
-from tests.likely import likely
+from tests.support.likely import likely
 
 COUNT = "FROM orders SELECT COUNT(*)"
 IN_2025 = "FROM orders SELECT COUNT(*) WHERE strftime('%Y', ordered_on) = '2025'"

@@ -12,8 +12,8 @@ from datasphinx.agent.llm.scripted import ScriptedModel
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import SourceSettings, load_settings
 from datasphinx.agent.types import EmbeddedOptions
-from tests.databases import make_database, url
-from tests.likely import likely
+from tests.support.databases import make_database, url
+from tests.support.likely import likely
 
 GUESS = likely("FROM services SELECT COUNT(*)", 1e-4)
 WEATHER = "Какая погода в Москве?"

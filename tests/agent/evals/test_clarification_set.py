@@ -15,7 +15,7 @@ from benchmarks.experiments.options import MatchRule
 from datasphinx.agent.evals.datasets import read_questions
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.types import Limits
-from tests.databases import open_url, url
+from tests.support.databases import open_url, url
 
 FILE = Path(__file__).resolve().parents[2] / "fixtures" / "clarification" / "questions.jsonl"
 FOLDER = Path(__file__).resolve().parents[3].parent / "shared/benchmarks/spider_dev"

@@ -6,7 +6,7 @@ import pytest
 from datasphinx.agent.evals.report import Overlap, overlaps
 from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.sql.names import ReferencedNames, referenced_names
-from tests.databases import make_database, open_url, url
+from tests.support.databases import make_database, open_url, url
 
 
 @pytest.fixture(scope="module")

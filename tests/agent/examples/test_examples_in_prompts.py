@@ -24,7 +24,7 @@ from datasphinx.agent.sources.source import Source
 from datasphinx.agent.types import Clarification, EmbeddedOptions
 from tests.agent.walk import COUNT, HOW_MANY, prompts
 from tests.conftest import ScriptedAgent
-from tests.databases import make_database, open_url, url
+from tests.support.databases import make_database, open_url, url
 
 pytestmark = [pytest.mark.integration, pytest.mark.stored_record]
 Make = Callable[..., ScriptedAgent]

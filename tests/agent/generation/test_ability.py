@@ -11,7 +11,7 @@ from datasphinx.agent.graph import build_graph
 from datasphinx.agent.llm.ability import load_ability
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
-from tests.fake_openai import FakeOpenAI, Reply
+from tests.support.fake_openai import FakeOpenAI, Reply
 
 QUESTION = "How many customers are there?"
 ANSWERS = {

@@ -8,8 +8,8 @@ import pytest
 
 from tests.agent.walk import COUNT, DELIVERED, HOW_MANY, SAME, calls, correction, nodes, prompts, walk
 from tests.conftest import VALID, ScriptedAgent
-from tests.databases import make_database, url
 from tests.support.best_customer import ASKS, BEST, BY_AMOUNT, BY_ORDERS, ORDERS
+from tests.support.databases import make_database, url
 
 Ask = Callable[..., ScriptedAgent]
 

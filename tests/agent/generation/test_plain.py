@@ -13,8 +13,8 @@ from datasphinx.agent.replay import replay
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
 from tests.conftest import ScriptedAgent
-from tests.databases import make_database
-from tests.fake_openai import FakeOpenAI, Reply
+from tests.support.databases import make_database
+from tests.support.fake_openai import FakeOpenAI, Reply
 
 pytestmark = [pytest.mark.integration, pytest.mark.stored_record]
 Make = Callable[..., ScriptedAgent]

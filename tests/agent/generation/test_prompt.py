@@ -10,7 +10,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from datasphinx.agent.graph import build_graph
 from tests.agent.walk import COUNT, HOW_MANY, calls
 from tests.conftest import ScriptedAgent
-from tests.databases import make_database, make_table, many_tables, url
+from tests.support.databases import make_database, make_table, many_tables, url
 
 Scripted = Callable[..., ScriptedAgent]
 

@@ -25,7 +25,7 @@ from datasphinx.agent.settings import SourceSettings
 from datasphinx.agent.sources.source import Source, open_source
 from datasphinx.agent.sql.validation import find_problem
 from datasphinx.agent.types import Limits
-from tests.heavy import heavy
+from tests.support.heavy import heavy
 
 METRICS = Path(__file__).parents[2] / "fixtures" / "metric_questions"
 

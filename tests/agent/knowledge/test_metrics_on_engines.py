@@ -10,7 +10,7 @@ from datasphinx.agent.knowledge.metric_query import metric_statement
 from datasphinx.agent.llm.schemas import MetricQuery
 from datasphinx.agent.sources.source import Source
 from tests.agent.queryspec.tables import engine
-from tests.databases import open_url
+from tests.support.databases import open_url
 
 TABLES = {
     "metric_branches": (

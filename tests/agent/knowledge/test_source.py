@@ -12,7 +12,7 @@ from datasphinx.agent.schema.describe import describe
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
 from datasphinx.agent.sources.source import Source
-from tests.databases import make_database
+from tests.support.databases import make_database
 
 Open = Callable[[str], Source]
 Write = Callable[..., Path]

@@ -9,7 +9,7 @@ from datasphinx.agent.connect import connect_model
 from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.record.step import ModelCall, Step, current_step, new_audit
 from datasphinx.agent.settings import load_settings
-from tests.fake_openai import FakeOpenAI
+from tests.support.fake_openai import FakeOpenAI
 
 Connect = Callable[..., ModelClient]
 

@@ -10,7 +10,7 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from datasphinx.agent.errors import DatasphinxError
 from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.llm.schemas import AnalystStep, GeneratedSQL
-from tests.fake_openai import USAGE, Reply
+from tests.support.fake_openai import USAGE, Reply
 
 SQL = {"sql": "SELECT 8", "assumptions": [], "off_topic": False}
 TEXT = json.dumps(SQL)

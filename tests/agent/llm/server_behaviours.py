@@ -24,7 +24,7 @@ from tests.agent.llm.endpoint_behaviours import (
     sends,
     streams,
 )
-from tests.fake_openai import Reply
+from tests.support.fake_openai import Reply
 
 ARGS = json.dumps(ARGUMENTS)
 STEP_TEXT = json.dumps(STEP)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from datasphinx.agent.llm.parse import clean_sql, read_answer
 from datasphinx.agent.llm.schemas import GeneratedSQL, SQLValidation
-from tests.heavy import sample
+from tests.support.heavy import sample
 
 ONE = "SELECT 1"
 LONG = "SELECT name,\n       COUNT(*) AS n\nFROM customers\n\nWHERE city = 'Köln; or -- not'\nGROUP BY name"

@@ -18,7 +18,7 @@ from datasphinx.agent.llm.schemas import GeneratedSQL
 from datasphinx.agent.record.step import ModelCall
 from datasphinx.agent.settings import load_settings
 from tests.agent.llm.conftest import Connect
-from tests.fake_openai import FakeOpenAI, Reply
+from tests.support.fake_openai import FakeOpenAI, Reply
 
 KEY = "sk-very-secret-0123456789"
 SQL = {"sql": "SELECT 1", "assumptions": [], "off_topic": False}

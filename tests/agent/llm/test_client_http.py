@@ -19,7 +19,7 @@ from datasphinx.agent.llm.schemas import TableSelection as Tables
 from datasphinx.agent.record.step import ModelCall, add_costs
 from datasphinx.agent.settings import load_settings
 from tests.agent.llm.conftest import Connect
-from tests.fake_openai import USAGE, FakeOpenAI, Reply
+from tests.support.fake_openai import USAGE, FakeOpenAI, Reply
 
 KEY = "sk-very-secret-0123456789"
 SQL = {"sql": "SELECT 1", "assumptions": [], "off_topic": False}

@@ -7,7 +7,7 @@ import pytest
 from tests.agent.llm.conftest import Connect
 from tests.agent.llm.endpoint_behaviours import ARGUMENTS, BEHAVIOURS, KEY, Behaviour, outcome
 from tests.agent.llm.server_behaviours import SERVER_BEHAVIOURS
-from tests.fake_openai import FakeOpenAI
+from tests.support.fake_openai import FakeOpenAI
 
 
 @pytest.mark.parametrize(

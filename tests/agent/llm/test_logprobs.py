@@ -13,7 +13,7 @@ from datasphinx.agent.llm.logprobs import Logprobs, likelihood_of
 from datasphinx.agent.llm.schemas import GeneratedSQL
 from datasphinx.agent.record.step import Step, current_step, new_audit
 from datasphinx.agent.settings import load_settings
-from tests.fake_openai import FakeOpenAI, Reply
+from tests.support.fake_openai import FakeOpenAI, Reply
 
 QUESTION = [HumanMessage("How many?")]
 TOKENS = [('{"sql": "', -3.0), ("SELECT", -0.5), (" 1", -1.5), ('", ', -2.0), ('"assumptions": []}', -4.0)]

@@ -9,7 +9,7 @@ import pytest
 from datasphinx.agent.graph import Graph, build_graph
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
-from tests.fake_openai import FakeOpenAI, Reply
+from tests.support.fake_openai import FakeOpenAI, Reply
 
 HOW_MANY = "How many orders are there?"
 COUNT = {"sql": "SELECT COUNT(*) AS orders FROM orders", "assumptions": [], "off_topic": False}

@@ -9,7 +9,7 @@ from langchain_core.messages import HumanMessage
 from datasphinx.agent.llm.parse import read_answer
 from datasphinx.agent.llm.schemas import GeneratedSQL, SQLValidation
 from tests.agent.llm.conftest import Connect
-from tests.fake_openai import USAGE, FakeOpenAI, Reply
+from tests.support.fake_openai import USAGE, FakeOpenAI, Reply
 
 QUESTION = [HumanMessage("How many?")]
 SQL = {"sql": "SELECT 1", "assumptions": [], "off_topic": False}

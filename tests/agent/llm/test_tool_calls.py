@@ -10,7 +10,7 @@ from datasphinx.agent.errors import ModelAnswerUnreadable, ModelRejected
 from datasphinx.agent.llm.parse import read_answer
 from datasphinx.agent.llm.schemas import AnalystStep, GeneratedSQL
 from tests.agent.llm.conftest import Connect
-from tests.fake_openai import USAGE, FakeOpenAI, Reply
+from tests.support.fake_openai import USAGE, FakeOpenAI, Reply
 
 QUESTION = [HumanMessage("What next?")]
 PARAMETERS = {"type": "object", "properties": {"dataset_id": {"type": "string"}}, "required": ["dataset_id"]}

@@ -11,8 +11,8 @@ import pytest
 from datasphinx.agent.formatting.filters import period_words
 from datasphinx.agent.formatting.formats import format_single
 from datasphinx.agent.messages import LANGUAGES, TEXTS, Language, language_of, render
-from tests.generated_docs import ROOT
 from tests.support.errors import placeholders
+from tests.support.generated_docs import ROOT
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -23,8 +23,8 @@ from datasphinx.agent.errors import (
 )
 from datasphinx.agent.messages import LANGUAGES, TEXTS, Language, Message, render
 from datasphinx.agent.settings import Settings
-from tests.source_files import nodes, trees
 from tests.support.errors import placeholders
+from tests.support.source_files import nodes, trees
 
 TEXT_FACTS = ("reason", "problems", "findings", "unknown", "rights", "limit", "what")
 """Facts of errors that are texts, not names or numbers."""

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, Route, expect
 from tests.agent.page.actions import choose, tab_to
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import BY_AMOUNT, Model
-from tests.databases import make_table, url
+from tests.support.databases import make_table, url
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 Visit = Callable[..., Site]

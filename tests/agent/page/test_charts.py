@@ -14,7 +14,7 @@ from datasphinx.agent.formatting.formats import ColumnFormat
 from tests.agent.charts.results import option, result
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import Model
-from tests.generated_docs import ROOT
+from tests.support.generated_docs import ROOT
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 

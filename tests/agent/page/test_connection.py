@@ -14,7 +14,7 @@ from datasphinx.agent.embedded.tiers import TIERS
 from datasphinx.agent.server.keys import hash_of, new_key
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import ASKS, QUESTION, Model
-from tests.fake_openai import Reply
+from tests.support.fake_openai import Reply
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from datasphinx.agent.sample.shop import shop_url
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import Model
-from tests.databases import make_table, url
+from tests.support.databases import make_table, url
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 

@@ -12,7 +12,7 @@ from datasphinx.agent.server.app import create_app
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import Settings
 from tests.agent.server.serving import running
-from tests.generated_docs import ROOT
+from tests.support.generated_docs import ROOT
 
 WEB = ROOT / "agent/web"
 OWN = sorted(path for path in WEB.rglob("*") if path.suffix in {".js", ".html", ".css"} and "vendor" not in path.parts)

@@ -13,7 +13,7 @@ from datasphinx.agent.schema.describe import one_line
 from tests.agent.page.actions import ATTACKS, unharmed
 from tests.agent.page.conftest import Site, pick
 from tests.agent.page.said import ASKS, Model
-from tests.databases import make_table, url
+from tests.support.databases import make_table, url
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 

@@ -10,7 +10,7 @@ from datasphinx.agent.datasets.options import COLUMN_KINDS, LoadOptions
 from tests.agent.datasets.files import FEB, JAN, book
 from tests.agent.page.actions import EXCEL
 from tests.agent.page.conftest import Site
-from tests.generated_docs import ROOT
+from tests.support.generated_docs import ROOT
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 Visit = Callable[..., Site]

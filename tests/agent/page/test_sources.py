@@ -11,7 +11,7 @@ from datasphinx.agent.settings import load_settings
 from tests.agent.page.actions import PHONE, unharmed
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import Model
-from tests.databases import make_table, url
+from tests.support.databases import make_table, url
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 Visit = Callable[..., Site]

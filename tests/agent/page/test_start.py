@@ -10,7 +10,7 @@ from datasphinx.agent.sample.spreadsheets import RETURNS as WORKBOOK
 from tests.agent.page.actions import ATTACKS, COUNT, NUMBERS, PHONE, ask, sent_by, unharmed
 from tests.agent.page.conftest import Site, switch
 from tests.agent.page.said import Model
-from tests.databases import make_table, url
+from tests.support.databases import make_table, url
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 Visit = Callable[..., Site]

@@ -19,8 +19,8 @@ from tests.agent.page.conftest import TIMEOUT_MS
 from tests.agent.page.states import STATES, Stage, StateModel
 from tests.agent.server.serving import running
 from tests.conftest import VALID
-from tests.fake_openai import FakeOpenAI
-from tests.generated_docs import ROOT
+from tests.support.fake_openai import FakeOpenAI
+from tests.support.generated_docs import ROOT
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 

@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from datasphinx.agent.messages import TEXTS
 from datasphinx.agent.server.routes import page as page_routes
 from tests.agent.page.conftest import Site, switch
-from tests.generated_docs import ROOT
+from tests.support.generated_docs import ROOT
 
 WEB = ROOT / "agent/web"
 FILES = sorted((WEB / "texts").glob("*.json"))

@@ -15,7 +15,7 @@ from datasphinx.agent.schema.catalog import Column, Table
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.types import Limits
 from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL, _run, _server
-from tests.databases import open_url
+from tests.support.databases import open_url
 
 
 class Data(NamedTuple):

@@ -15,7 +15,7 @@ from datasphinx.agent.queryspec.spec import QuerySpec, read_spec
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.types import Limits
 from tests.agent.queryspec.tables import engine
-from tests.databases import open_url
+from tests.support.databases import open_url
 
 PAGE = Path(__file__).parents[2] / "fixtures/query_specs.md"
 EXAMPLE = re.compile(r"```json\n(.+?)```\s+Rows: `(.+?)`\n", re.DOTALL)

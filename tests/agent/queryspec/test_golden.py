@@ -12,8 +12,8 @@ from datasphinx.agent.queryspec.spec import read_spec
 from datasphinx.agent.sources.source import Source
 from tests.agent.queryspec.tables import ENGINES, datasets, loaded
 from tests.fixtures import read_pairs
-from tests.heavy import sample
-from tests.query_spec_fixtures import FOLDER, compiled_for_all, given
+from tests.support.heavy import sample
+from tests.support.query_spec_fixtures import FOLDER, compiled_for_all, given
 
 GOLDEN = sorted(path.stem for path in FOLDER.glob("*.json"))
 

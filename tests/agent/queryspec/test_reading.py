@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from datasphinx.agent.errors import QuerySpecInvalid
 from datasphinx.agent.queryspec.spec import read_spec
-from tests.heavy import sample
+from tests.support.heavy import sample
 
 SUM = {"as": "total", "agg": "sum", "col": "amount"}
 BY_CITY = {"group_by": ["city"], "aggregations": [SUM]}

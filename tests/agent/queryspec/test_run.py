@@ -14,7 +14,7 @@ from datasphinx.agent.queryspec.spec import read_spec
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.types import Limits
 from tests.agent.queryspec.tables import ENGINES, datasets, engine, loaded
-from tests.databases import make_table, open_url, url
+from tests.support.databases import make_table, open_url, url
 
 
 def one(source: Source, table: str) -> Datasets:

@@ -11,7 +11,7 @@ from datasphinx.agent.queryspec.spec import read_spec
 from datasphinx.agent.queryspec.statement import DIALECTS
 from datasphinx.agent.sql.guard import sanitize
 from tests.agent.queryspec.tables import DATA, datasets
-from tests.heavy import sample
+from tests.support.heavy import sample
 
 HOSTILE = [
     "'; DROP TABLE x; --",

@@ -20,7 +20,7 @@ from datasphinx.agent.record.logs import configure_logs
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import Settings, load_settings
 from tests.conftest import VALID
-from tests.fake_openai import FakeOpenAI
+from tests.support.fake_openai import FakeOpenAI
 
 COUNT = {"sql": "SELECT COUNT(*) AS orders FROM orders", "assumptions": [], "off_topic": False}
 KEY = "sk-test-0123456789abcdef"

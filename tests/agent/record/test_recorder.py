@@ -20,7 +20,7 @@ from datasphinx.agent.record.verify import verify
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
 from tests.conftest import VALID, ScriptedAgent
-from tests.databases import make_table, url
+from tests.support.databases import make_table, url
 
 pytestmark = pytest.mark.stored_record
 

@@ -10,7 +10,7 @@ from datasphinx.agent.services import Services
 from datasphinx.agent.settings import Settings
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.types import EmbeddedOptions
-from tests.databases import make_database, open_url, students_among_machines
+from tests.support.databases import make_database, open_url, students_among_machines
 
 
 def selection(question: str, source: Source) -> dict[str, list[str]]:

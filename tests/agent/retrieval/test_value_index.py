@@ -11,7 +11,7 @@ from rapidfuzz.distance import Levenshtein
 from datasphinx.agent.retrieval import value_store
 from datasphinx.agent.retrieval.value_index import ValueIndex
 from datasphinx.agent.retrieval.value_store import ColumnValues
-from tests.heavy import sample
+from tests.support.heavy import sample
 
 VALUES = {
     ("shops", "state"): ["TX", "CA", "NY", "IN"],

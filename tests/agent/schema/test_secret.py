@@ -17,7 +17,7 @@ from datasphinx.agent.sources.reflect import reflect
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.database import Database
 from tests.agent.sql.engines import ENGINES
-from tests.databases import make_database, open_url, url
+from tests.support.databases import make_database, open_url, url
 
 SECRET = "swordfish-4711"
 STATEMENTS = (

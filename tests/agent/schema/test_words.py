@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from datasphinx.agent.schema.words import content_words, stem, words
-from tests.heavy import sample
+from tests.support.heavy import sample
 
 
 @pytest.mark.parametrize(

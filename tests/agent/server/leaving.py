@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from tests.agent.server.serving import Served
-from tests.server_process import sending
+from tests.support.server_process import sending
 
 UNBOUNDED = {"statement_timeout_s": 30, "enable_sql_validation": False}
 

@@ -13,9 +13,9 @@ import pytest
 from datasphinx.agent.server.mcp.server import _TOOLS
 from tests.agent.server.asking import statement_for
 from tests.agent.server.serving import COUNT, serving
-from tests.fake_openai import FakeOpenAI
-from tests.generated_docs import ROOT
 from tests.support.best_customer import ASKS, BY_AMOUNT, BY_ORDERS
+from tests.support.fake_openai import FakeOpenAI
+from tests.support.generated_docs import ROOT
 
 OVER_HTTP, WITH_REMOTE_GRAPH = re.findall(
     r"```python\n(.*?)```", (ROOT / "docs/agent-server.md").read_text(encoding="utf-8"), re.DOTALL

@@ -26,8 +26,8 @@ from tests.agent.server.leaving import UNBOUNDED, Held, broken_off
 from tests.agent.server.leaving import client as leaving
 from tests.agent.server.serving import ASKED, COUNT, Served, serving
 from tests.agent.sql.engines import ENDLESS
-from tests.eventually import eventually
 from tests.support.best_customer import BEST, BY_AMOUNT, BY_ORDERS
+from tests.support.eventually import eventually
 from tests.support.npm import node
 
 MODES: Any = ["values", "updates", "messages", "messages-tuple", "custom", "events"]

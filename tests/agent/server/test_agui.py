@@ -20,8 +20,8 @@ from tests.agent.server.serving import COUNT, Served, serving
 from tests.agent.sql.engines import ENDLESS
 from tests.agent.tools.conftest import RETURNS
 from tests.agent.walk import NODES
-from tests.eventually import eventually
 from tests.support.best_customer import ASKS, BEST, BY_AMOUNT
+from tests.support.eventually import eventually
 
 EVENT: TypeAdapter[Any] = TypeAdapter(Event)
 ANSWER = ["TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"]

@@ -11,7 +11,7 @@ from tests.agent.conftest import Keep
 from tests.agent.server.asking import QUESTION, ROWS, query_or_finish, text_of
 from tests.agent.server.serving import Served, serving
 from tests.agent.tools.conftest import RETURNS
-from tests.databases import make_database
+from tests.support.databases import make_database
 
 ROUTES = ["invoke", "batch", "stream", "stream_events"]
 

@@ -12,7 +12,7 @@ from datasphinx.agent.server.app import serve
 from datasphinx.agent.settings import Settings
 from tests.agent.server.serving import ASKED, COUNT, Served, serving
 from tests.agent.walk import NODES
-from tests.databases import make_table, url
+from tests.support.databases import make_table, url
 
 
 def test_invoke_gives_the_output_as_plain_json(served: Served) -> None:

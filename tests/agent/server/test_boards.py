@@ -18,7 +18,7 @@ from tests.agent.record.stores import fresh_url
 from tests.agent.server.asking import QUESTION, ROWS, query_or_finish, text_of
 from tests.agent.server.serving import ASKED, Served, serving
 from tests.agent.tools.conftest import RETURNS
-from tests.databases import make_table, url
+from tests.support.databases import make_table, url
 
 COUNT = "SELECT COUNT(*) AS n FROM things"
 HOUR_S = 3600

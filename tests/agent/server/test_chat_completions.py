@@ -22,9 +22,9 @@ from tests.agent.server.leaving import UNBOUNDED, Held, client
 from tests.agent.server.serving import COUNT, Served, serving
 from tests.agent.sql.engines import ENDLESS
 from tests.agent.tools.conftest import RETURNS
-from tests.databases import make_table, url
-from tests.eventually import eventually
 from tests.support.best_customer import ASKS, BEST, BY_AMOUNT, BY_ORDERS
+from tests.support.databases import make_table, url
+from tests.support.eventually import eventually
 
 HOSTILE = "![x](http://host.example/?q) <img src=x> [link](http://host.example) ```html"
 

@@ -15,9 +15,9 @@ import pytest
 from tests.agent.server.asking import query_or_finish, statement_for
 from tests.agent.server.serving import COUNT, Served, serving
 from tests.conftest import VALID
-from tests.fake_openai import FakeOpenAI
-from tests.generated_docs import CLIENT_PROGRAMS
 from tests.support.best_customer import BY_AMOUNT
+from tests.support.fake_openai import FakeOpenAI
+from tests.support.generated_docs import CLIENT_PROGRAMS
 from tests.support.npm import installed, node
 from tests.support.npm import run as run_in
 

@@ -17,8 +17,8 @@ from tests.agent.server.leaving import UNBOUNDED, Held, broken_off, client
 from tests.agent.server.mcp.clients import MODES, talk
 from tests.agent.server.serving import ASKED, COUNT, serving
 from tests.agent.sql.engines import ENDLESS
-from tests.eventually import eventually
-from tests.server_process import request_of
+from tests.support.eventually import eventually
+from tests.support.server_process import request_of
 
 ROUTES = ["events", "stream", "stream_events", "invoke", "batch"]
 

@@ -10,7 +10,7 @@ from tests.agent.server.asking import events_of
 from tests.agent.server.leaving import Held
 from tests.agent.server.serving import ASKED, COUNT, Served, serving
 from tests.agent.walk import NODES
-from tests.databases import many_tables, url
+from tests.support.databases import many_tables, url
 
 
 def stream(server: Served, path: str = "/agent/events", **given: Any) -> list[tuple[str, Any]]:

@@ -16,11 +16,11 @@ from tests.agent.record.stores import fresh_url
 from tests.agent.server.serving import COUNT, running, serving
 from tests.agent.sql.engines import shop
 from tests.conftest import VALID
-from tests.fake_openai import Reply
-from tests.round_robin import RoundRobin
-from tests.server_process import ask, free_port
-from tests.slow_model import SlowModel
 from tests.support.best_customer import ASKS, BEST
+from tests.support.fake_openai import Reply
+from tests.support.round_robin import RoundRobin
+from tests.support.server_process import ask, free_port
+from tests.support.slow_model import SlowModel
 
 AT_ONCE = 8
 

@@ -15,9 +15,9 @@ from datasphinx.agent.server.keys import hash_of, new_key
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
 from tests.agent.server.serving import Served, running, serving
-from tests.databases import make_table, url
-from tests.eventually import eventually
-from tests.fake_openai import FakeOpenAI, Reply
+from tests.support.databases import make_table, url
+from tests.support.eventually import eventually
+from tests.support.fake_openai import FakeOpenAI, Reply
 
 WELL: dict[str, Any] = {"ok": True, "error": None}
 

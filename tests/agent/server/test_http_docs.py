@@ -15,8 +15,8 @@ from pydantic import TypeAdapter
 
 from tests.agent.server.asking import statement_for
 from tests.agent.server.serving import COUNT, Served, serving
-from tests.databases import make_table
-from tests.generated_docs import ROOT
+from tests.support.databases import make_table
+from tests.support.generated_docs import ROOT
 
 PAGES = ("http", "http-api", "http-answers", "boards", "chat-clients")
 PAGE = "".join((ROOT / f"docs/{name}.md").read_text(encoding="utf-8") for name in PAGES)

@@ -16,8 +16,8 @@ from datasphinx.agent.server.quota import UsageStore
 from datasphinx.agent.storage.database import SharedDatabase
 from tests.agent.record.stores import fresh_url
 from tests.agent.server.serving import ASKED, COUNT
-from tests.fake_openai import FakeOpenAI
-from tests.server_process import ServerProcess, server_process
+from tests.support.fake_openai import FakeOpenAI
+from tests.support.server_process import ServerProcess, server_process
 
 pytestmark = [pytest.mark.heavy, pytest.mark.process]
 

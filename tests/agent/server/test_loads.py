@@ -14,8 +14,8 @@ import pytest
 from datasphinx.agent.core.cancellation import Cancellation
 from tests.agent.server.asking import events_of, kept, upload
 from tests.agent.server.serving import Served, serving
-from tests.eventually import eventually
-from tests.server_process import sending
+from tests.support.eventually import eventually
+from tests.support.server_process import sending
 
 TEXT = b"kind,pairs\n" + b"boot,3\n" * 500
 STAGES = ["read", "examine", "write"]

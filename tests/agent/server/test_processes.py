@@ -17,12 +17,12 @@ import pytest
 from tests.agent.record.stores import fresh_url
 from tests.agent.server.serving import ASKED, COUNT
 from tests.agent.sql.engines import SESSIONS, shop
-from tests.eventually import eventually
-from tests.fake_openai import FakeOpenAI, Reply
-from tests.server_process import free_port, listens, sending, server_process
 from tests.support.best_customer import ASKS, BEST, BY_AMOUNT
+from tests.support.eventually import eventually
+from tests.support.fake_openai import FakeOpenAI, Reply
+from tests.support.server_process import free_port, listens, sending, server_process
 from tests.support.servers import STORES
-from tests.under_load import HoldingModel, Said, ask_for, asking_back, check_own, go_on
+from tests.support.under_load import HoldingModel, Said, ask_for, asking_back, check_own, go_on
 
 pytestmark = [pytest.mark.heavy, pytest.mark.process]
 

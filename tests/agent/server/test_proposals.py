@@ -8,7 +8,7 @@ import pytest
 
 from datasphinx.agent.server.keys import hash_of
 from tests.agent.server.serving import Served, serving
-from tests.databases import make_table, url
+from tests.support.databases import make_table, url
 
 USER, REVIEWER, OTHER = "dsk_user", "dsk_reviewer", "dsk_other"
 KEYS = {"acme": [hash_of(USER), hash_of(REVIEWER)], "beta": hash_of(OTHER)}

@@ -15,7 +15,7 @@ from datasphinx.agent.settings import TenantSettings
 from datasphinx.agent.storage.database import SharedDatabase
 from tests.agent.record.stores import fresh_url
 from tests.agent.sql.engines import POSTGRES_URL
-from tests.round_robin import RoundRobin
+from tests.support.round_robin import RoundRobin
 
 MIDNIGHT = 86_400.0 * 20_000
 KEEPERS = pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from datasphinx.agent.server.app import create_app
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
 from tests.agent.server.serving import ASKED, Served, running, serving
-from tests.databases import make_table, url
+from tests.support.databases import make_table, url
 
 WRONG_INPUTS: list[dict[str, Any]] = [
     {},

@@ -23,8 +23,8 @@ from datasphinx.agent.services import Services
 from datasphinx.agent.settings import Settings, load_settings
 from tests.agent.server.serving import ASKED, Served, running
 from tests.agent.server.serving import serving as serving_kept_alive
-from tests.databases import make_table, url
-from tests.generated_docs import ROOT
+from tests.support.databases import make_table, url
+from tests.support.generated_docs import ROOT
 
 pytestmark = pytest.mark.heavy
 

@@ -14,8 +14,8 @@ from datasphinx.agent.server.keys import hash_of, new_key
 from tests.agent.record.stores import fresh_url
 from tests.agent.server.asking import QUESTION, ROWS, query_or_finish
 from tests.agent.tools.conftest import RETURNS
-from tests.fake_openai import FakeOpenAI
-from tests.server_process import ServerProcess, server_process
+from tests.support.fake_openai import FakeOpenAI
+from tests.support.server_process import ServerProcess, server_process
 
 pytestmark = [pytest.mark.heavy, pytest.mark.process, pytest.mark.postgres]
 

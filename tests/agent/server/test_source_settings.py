@@ -15,7 +15,7 @@ import pytest
 from datasphinx.agent.server.keys import hash_of, new_key
 from datasphinx.agent.settings import load_settings
 from tests.agent.server.serving import Served, serving
-from tests.databases import make_database
+from tests.support.databases import make_database
 
 OPERATOR, USER, OTHER = new_key(), new_key(), new_key()
 ROUTES = [

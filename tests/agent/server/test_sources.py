@@ -7,7 +7,7 @@ import pytest
 
 from datasphinx.agent.server.keys import hash_of, new_key
 from tests.agent.server.serving import ASKED, Served, serving
-from tests.databases import make_table, url
+from tests.support.databases import make_table, url
 
 COUNT_THINGS = {"sql": "SELECT COUNT(*) AS n FROM things", "assumptions": [], "off_topic": False}
 KEY = new_key()

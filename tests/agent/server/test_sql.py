@@ -10,7 +10,7 @@ from datasphinx.agent.conversation.threads import open_threads
 from datasphinx.agent.messages import Message
 from datasphinx.agent.server.keys import hash_of
 from tests.agent.server.serving import Served, serving
-from tests.databases import make_table, url
+from tests.support.databases import make_table, url
 
 USER, REVIEWER, OTHER = "dsk_user", "dsk_reviewer", "dsk_other"
 ROWS = [["north", "a@x"], ["south", "b@x"], ["north", "c@x"]]

@@ -10,7 +10,7 @@ import pytest
 
 from datasphinx.agent.server.keys import hash_of, new_key
 from tests.agent.server.serving import Served, serving
-from tests.databases import make_table, url
+from tests.support.databases import make_table, url
 
 ACME, BETA = new_key(), new_key()
 

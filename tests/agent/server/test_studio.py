@@ -22,11 +22,11 @@ from datasphinx.agent.server.loopback import foreign_sender
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
 from tests.agent.walk import NODES
-from tests.collector import KeepingServer
 from tests.conftest import VALID
-from tests.databases import make_table, url
-from tests.fake_openai import FakeOpenAI
 from tests.support.best_customer import ASKS, BEST, BY_ORDERS
+from tests.support.collector import KeepingServer
+from tests.support.databases import make_table, url
+from tests.support.fake_openai import FakeOpenAI
 
 ROOT = Path(__file__).parents[3]
 STARTS_WITHIN_S = 90

@@ -24,8 +24,8 @@ from tests.agent.record.stores import fresh_url
 from tests.agent.server.keys import ACME, BETA, KEYS, as_
 from tests.agent.server.serving import ASKED, COUNT, Served, serving
 from tests.agent.tools.conftest import RETURNS
-from tests.commands import Run
-from tests.databases import make_table, url
+from tests.support.commands import Run
+from tests.support.databases import make_table, url
 
 BY_STATUS = {**COUNT, "sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status ORDER BY status"}
 

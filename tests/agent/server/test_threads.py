@@ -19,8 +19,8 @@ from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
 from tests.agent.record.stores import fresh_url
 from tests.agent.server.serving import ASKED, COUNT, Served, serving
-from tests.databases import make_table, url
 from tests.support.best_customer import ASKS, BEST, BY_AMOUNT, asks_about_best
+from tests.support.databases import make_table, url
 from tests.support.servers import STORES
 
 ROUTES = ["invoke", "batch", "stream", "stream_events"]

@@ -45,9 +45,9 @@ from tests.agent.server.issuers import AUDIENCE, DISCOVERY, JWKS, Issuer, issuin
 from tests.agent.server.mcp.clients import call, code_of, content
 from tests.agent.server.serving import ASKED, COUNT, Served, running, serving
 from tests.agent.tools.conftest import RETURNS
-from tests.databases import make_table, url
-from tests.eventually import eventually
-from tests.generated_docs import ROOT
+from tests.support.databases import make_table, url
+from tests.support.eventually import eventually
+from tests.support.generated_docs import ROOT
 
 OIDC_PAGE = (ROOT / "docs/oidc.md").read_text(encoding="utf-8")
 KEY, REVIEWER, OPERATOR = new_key(), new_key(), new_key()

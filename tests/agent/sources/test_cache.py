@@ -9,7 +9,7 @@ from datasphinx.agent.retrieval.arrays import pack_json, read_arrays, write_arra
 from datasphinx.agent.schema.catalog import Catalog, Column, ForeignKey, Table
 from datasphinx.agent.sources.cache import CatalogCache, fingerprint
 from datasphinx.agent.sql.database import Database
-from tests.databases import empty_database, url
+from tests.support.databases import empty_database, url
 
 CATALOG = Catalog(
     "sqlite",

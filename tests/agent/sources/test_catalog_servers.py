@@ -11,7 +11,7 @@ from datasphinx.agent.sources.reflect import reflect
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.database import Database
 from datasphinx.agent.types import Limits
-from tests.databases import open_url
+from tests.support.databases import open_url
 from tests.support.servers import SERVERS
 
 MAIN, OTHER, HIDDEN, ROLE = "sphinx_catalog", "sphinx_catalog_other", "sphinx_catalog_hidden", "sphinx_catalog_reader"

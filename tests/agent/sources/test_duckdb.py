@@ -8,7 +8,7 @@ import pytest
 
 from datasphinx.agent.errors import NotPermitted, StatementRefused
 from datasphinx.agent.sources.source import Source
-from tests.databases import open_url
+from tests.support.databases import open_url
 
 pytestmark = pytest.mark.integration
 

@@ -16,7 +16,7 @@ from datasphinx.agent.sources.cache import fingerprint
 from datasphinx.agent.sources.source import Source, open_source
 from datasphinx.agent.sql.workers import shared_workers
 from datasphinx.agent.types import Limits, Result
-from tests.lakes import open_files, rows, write_parquet, write_sales
+from tests.support.lakes import open_files, rows, write_parquet, write_sales
 
 pytestmark = pytest.mark.integration
 
@@ -285,7 +285,7 @@ def test_settings_in_the_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.heavy
 def test_the_examples_of_the_documentation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tests.generated_docs import ROOT
+    from tests.support.generated_docs import ROOT
 
     text = (ROOT / "docs/lakes.md").read_text(encoding="utf-8")
     lists, options = re.findall(r"<!-- files: tested -->\n```toml\n(.*?)```", text, re.DOTALL)

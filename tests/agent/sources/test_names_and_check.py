@@ -20,7 +20,7 @@ from datasphinx.agent.settings import load_settings
 from datasphinx.agent.sources.names import SAMPLE
 from datasphinx.agent.types import EmbeddedOptions
 from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL, mysql, postgres
-from tests.databases import make_database, make_table, url
+from tests.support.databases import make_database, make_table, url
 
 
 @pytest.fixture(autouse=True)

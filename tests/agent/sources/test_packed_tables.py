@@ -15,7 +15,7 @@ from datasphinx.agent.sources.cache import CatalogCache, fingerprint
 from datasphinx.agent.sql.database import Database
 from datasphinx.agent.sql.names import nearest_names, resolve
 from datasphinx.agent.sql.validation import validated_sql
-from tests.databases import empty_database, url
+from tests.support.databases import empty_database, url
 
 TABLES = {
     table.key: table

@@ -14,7 +14,7 @@ from datasphinx.agent.sources.reflect import reflect
 from datasphinx.agent.sql.database import Database
 from datasphinx.agent.sql.execute import RowAccess
 from datasphinx.agent.sql.row_rules import RowRules
-from tests.databases import make_database, make_table, url
+from tests.support.databases import make_database, make_table, url
 
 
 def read(path: Path, budget_s: float = 3.0) -> Catalog:

@@ -12,7 +12,7 @@ from sqlalchemy.types import TypeEngine
 from datasphinx.agent.errors import SourceUnreachable
 from datasphinx.agent.sources.reflect import reflect
 from datasphinx.agent.sql.database import Database
-from tests.databases import make_database, many_tables, open_url, strange_names, url, wide_table
+from tests.support.databases import make_database, many_tables, open_url, strange_names, url, wide_table
 
 
 def test_views_are_told_from_tables(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from datasphinx.agent.sources import catalog_loader as loader
 from datasphinx.agent.sources.background import start_once, stop_all
 from datasphinx.agent.sources.profile import is_profiled
 from datasphinx.agent.sources.source import Source, open_source
-from tests.databases import make_database, open_url, url
+from tests.support.databases import make_database, open_url, url
 
 Opener = Callable[..., Source]
 

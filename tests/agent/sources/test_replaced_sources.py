@@ -5,7 +5,7 @@ from pathlib import Path
 from datasphinx.agent.server.tenants import TenantServices, UserServices
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import SourceSettings, TenantSettings, load_settings
-from tests.databases import make_table, url
+from tests.support.databases import make_table, url
 
 
 def source(folder: Path, name: str) -> SourceSettings:

@@ -16,7 +16,7 @@ from datasphinx.agent.schema.catalog import ForeignKey
 from datasphinx.agent.settings import SourceSettings
 from datasphinx.agent.sources.source import open_source
 from datasphinx.agent.types import Limits
-from tests.databases import make_database, open_url, url
+from tests.support.databases import make_database, open_url, url
 
 
 def make(path: Path, script: str) -> str:

@@ -10,7 +10,7 @@ import pytest
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.types import Limits
 from tests.agent.sql.engines import EngineUnderTest, shop
-from tests.databases import open_url
+from tests.support.databases import open_url
 
 
 @pytest.fixture(scope="module")

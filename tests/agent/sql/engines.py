@@ -89,7 +89,7 @@ def redshift(folder: Path) -> Iterator[EngineUnderTest]:
 @contextmanager
 def snowflake(folder: Path) -> Iterator[EngineUnderTest]:
     """Snowflake's dialect and driver over fakesnow, which does not stop statements."""
-    from tests.fakesnow_server import fakesnow_port
+    from tests.support.fakesnow_server import fakesnow_port
 
     # The driver would look for the metadata of a cloud machine.
     arguments = {
@@ -151,7 +151,7 @@ def clickhouse(folder: Path) -> Iterator[EngineUnderTest]:
 @contextmanager
 def spark(folder: Path) -> Iterator[EngineUnderTest]:
     """A Spark SQL Thrift server for the test session."""
-    from tests.spark_server import spark_url
+    from tests.support.spark_server import spark_url
 
     url = spark_url()
     engine = create_engine(url)

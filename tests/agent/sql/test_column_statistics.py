@@ -11,7 +11,7 @@ from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.column_statistics import column_statistics, is_statistics, table_statistics
 from datasphinx.agent.types import Result
 from tests.agent.sql.engines import ENGINES, over
-from tests.databases import make_table, open_url, url
+from tests.support.databases import make_table, open_url, url
 
 
 def rows_of(result: Result) -> list[dict[str, Any]]:

@@ -26,7 +26,7 @@ from datasphinx.agent.sql.worker import OpenDuckDB
 from datasphinx.agent.sql.workers import Workers
 from datasphinx.agent.types import Limits
 from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL
-from tests.eventually import eventually
+from tests.support.eventually import eventually
 
 
 def reason(database: Database) -> str:

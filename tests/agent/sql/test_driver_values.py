@@ -11,7 +11,7 @@ from datasphinx.agent.sql.quotients import with_numbers_alike
 from datasphinx.agent.sql.summary import summarize_query
 from datasphinx.agent.types import Result
 from tests.agent.sql.engines import over
-from tests.databases import make_table, open_url, url
+from tests.support.databases import make_table, open_url, url
 
 
 def value(source: Source, expression: str) -> object:

@@ -22,7 +22,7 @@ from datasphinx.agent.sql.database import Database
 from datasphinx.agent.sql.rows import json_safe
 from datasphinx.agent.sql.worker import sqlite_cursor
 from datasphinx.agent.types import Limits
-from tests.databases import make_database, open_url
+from tests.support.databases import make_database, open_url
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from datasphinx.agent.sql import database as database_module
 from datasphinx.agent.sql.execute import execute
 from datasphinx.agent.types import Limits
 from tests.agent.sql.engines import POSTGRES_URL, SESSIONS, EngineUnderTest, shop
-from tests.databases import open_url
+from tests.support.databases import open_url
 
 COUNT = "SELECT COUNT(*) FROM sphinx_orders"
 KILL = {"postgres": "SELECT pg_terminate_backend({})", "mysql": "KILL {}"}

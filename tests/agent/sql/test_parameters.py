@@ -14,7 +14,7 @@ from datasphinx.agent.sql.guard import sanitize
 from datasphinx.agent.sql.parameters import insert_markers
 from datasphinx.agent.types import Limits
 from tests.agent.sql.engines import EngineUnderTest, over
-from tests.databases import open_url
+from tests.support.databases import open_url
 
 pytestmark = pytest.mark.integration
 

@@ -11,7 +11,7 @@ from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.rankings import ending_with_nulls
 from datasphinx.agent.sql.validation import warnings_of
 from tests.agent.sql.engines import QUICK, over
-from tests.heavy import sample
+from tests.support.heavy import sample
 
 ENGINES = [name for name in QUICK if name not in {"redshift", "snowflake"}]
 STAFF = Table(

@@ -32,7 +32,7 @@ from datasphinx.agent.sql.execute import execute
 from datasphinx.agent.sql.guard import check
 from datasphinx.agent.types import Limits
 from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL
-from tests.heavy import sample
+from tests.support.heavy import sample
 
 GUARD_DATA = Path(__file__).resolve().parents[4] / "shared/guard"
 LIMITS = Limits(0.5, 100, memory_mb=512)

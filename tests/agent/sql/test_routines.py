@@ -17,7 +17,7 @@ from datasphinx.agent.sql.database import Database
 from datasphinx.agent.sql.guard import check
 from datasphinx.agent.sql.validation import validated_sql
 from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL
-from tests.databases import open_url
+from tests.support.databases import open_url
 
 POSTGRES = (
     "CREATE TABLE notes (id int, body text)",

@@ -22,7 +22,7 @@ from datasphinx.agent.record.step import Step, current_step, new_audit
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.failures import without_database_text
 from datasphinx.agent.types import Limits
-from tests.databases import make_table, open_url, url
+from tests.support.databases import make_table, open_url, url
 from tests.support.servers import FOUR_ENGINES, SERVERS
 
 NOTE = "swordfish"

@@ -25,7 +25,7 @@ from datasphinx.agent.sql.database import Database
 from datasphinx.agent.sql.execute import RowAccess, execute
 from datasphinx.agent.sql.row_rules import RowRules
 from datasphinx.agent.types import Limits
-from tests.heavy import sample
+from tests.support.heavy import sample
 from tests.support.servers import FOUR_ENGINES, SERVERS
 
 pytestmark = pytest.mark.integration

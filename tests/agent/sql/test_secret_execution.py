@@ -13,7 +13,7 @@ from datasphinx.agent.errors import DatasphinxError, StatementFailed, StatementR
 from datasphinx.agent.record.step import Step, current_step, new_audit
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.types import Limits
-from tests.databases import open_url
+from tests.support.databases import open_url
 
 pytestmark = pytest.mark.integration
 

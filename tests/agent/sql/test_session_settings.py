@@ -15,8 +15,8 @@ from datasphinx.agent.engines import engine_of
 from datasphinx.agent.errors import StatementRefused
 from datasphinx.agent.types import Limits
 from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL
-from tests.databases import open_url
-from tests.heavy import heavy
+from tests.support.databases import open_url
+from tests.support.heavy import heavy
 
 SECRET = "the hidden note"
 ROLE = "sphinx_settings_reader"
@@ -206,7 +206,7 @@ def test_character_sets(mysql: Engine, query: str) -> None:
 
 @pytest.mark.spark
 def test_spark_replaces_no_variables_and_reads_strings_as_the_guard_does() -> None:
-    from tests.spark_server import spark_url
+    from tests.support.spark_server import spark_url
 
     variables = "SELECT '${env:PATH}${system:user.dir}${spark:spark.master}' AS x"
     with pytest.raises(StatementRefused, match="variable"):

@@ -29,7 +29,7 @@ from datasphinx.agent.sql.execute import RowAccess, execute
 from datasphinx.agent.sql.row_rules import RowRules, restrict
 from datasphinx.agent.types import Limits
 from tests.agent.sql.engines import EngineUnderTest, over
-from tests.databases import open_url
+from tests.support.databases import open_url
 from tests.support.servers import SERVERS
 
 MAKE = {

@@ -7,7 +7,7 @@ import pytest
 from datasphinx.agent.retrieval.value_index import ValueIndex
 from datasphinx.agent.sources.source import Source
 from tests.agent.sql.engines import SERVERS, EngineUnderTest, over
-from tests.databases import open_url
+from tests.support.databases import open_url
 
 ENGINES = ["sqlite", "duckdb", "postgres", "mysql"]
 

@@ -10,7 +10,7 @@ from datasphinx.agent.formatting.filters import condition_words
 from datasphinx.agent.schema.catalog import Catalog, Column, Table
 from datasphinx.agent.sql.summary import summarize_query
 from tests.agent.sql.catalogs import catalog
-from tests.heavy import sample
+from tests.support.heavy import sample
 
 DIALECTS = sorted({engine.dialect for engine in engines().values()})
 # A condition, and its negation as users and models write it.

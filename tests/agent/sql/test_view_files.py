@@ -10,7 +10,7 @@ from datasphinx.agent.errors import DatasphinxError, StatementError, Unanswered
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.execute import execute
 from datasphinx.agent.types import Limits, Result
-from tests.lakes import open_files, write_parquet
+from tests.support.lakes import open_files, write_parquet
 
 pytestmark = pytest.mark.integration
 

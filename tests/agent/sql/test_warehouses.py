@@ -21,7 +21,7 @@ from datasphinx.agent.sources.source import open_source
 from datasphinx.agent.sql.database import Database, parse_url
 from datasphinx.agent.sql.execute import execute
 from datasphinx.agent.types import Limits
-from tests.databases import open_url
+from tests.support.databases import open_url
 
 LIMITS = Limits(2.5, 10, max_bytes_billed=20_000_000)
 URLS = {
@@ -123,7 +123,7 @@ def test_sql_server_without_an_odbc_driver_is_an_error_without_the_password() ->
 
 @pytest.mark.warehouse
 def test_snowflake_logs_in_with_a_key_pair(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    from tests.fakesnow_server import fakesnow_port
+    from tests.support.fakesnow_server import fakesnow_port
 
     arguments = {
         "protocol": "http", "host": "127.0.0.1", "port": fakesnow_port(), "platform_detection_timeout_seconds": 0,
@@ -139,7 +139,7 @@ def test_snowflake_logs_in_with_a_key_pair(tmp_path: Path, caplog: pytest.LogCap
 def test_snowflake_names_are_compared_without_case(tmp_path: Path) -> None:
     from sqlalchemy import create_engine
 
-    from tests.fakesnow_server import fakesnow_port
+    from tests.support.fakesnow_server import fakesnow_port
 
     arguments = {
         "protocol": "http", "host": "127.0.0.1", "port": fakesnow_port(), "platform_detection_timeout_seconds": 0,

@@ -17,7 +17,7 @@ from sqlalchemy.pool import NullPool
 from datasphinx.agent.errors import DatasphinxError, SourceUnreachable, StatementFailed, StatementTimeout
 from datasphinx.agent.sql.workers import DatabaseFile, Workers
 from datasphinx.agent.types import Limits
-from tests.databases import make_database, open_url
+from tests.support.databases import make_database, open_url
 
 pytestmark = pytest.mark.process
 

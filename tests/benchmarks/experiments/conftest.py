@@ -7,7 +7,7 @@ import pytest
 
 from datasphinx.agent.evals.datasets import Question
 from datasphinx.agent.sources.source import Source
-from tests.databases import open_url, url
+from tests.support.databases import open_url, url
 
 SHOP = """
 CREATE TABLE product (id INTEGER PRIMARY KEY, name TEXT, price REAL, stock TEXT);

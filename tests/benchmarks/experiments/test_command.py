@@ -13,8 +13,8 @@ import pytest
 
 from benchmarks.experiments.__main__ import main
 from datasphinx.agent.errors import DatasetInvalid
-from tests.fake_openai import FakeOpenAI, Reply
 from tests.support.best_customer import review_of
+from tests.support.fake_openai import FakeOpenAI, Reply
 
 COUNT = "SELECT COUNT(*) FROM books"
 TOKENS = [('{"sql": "', -5.0), (COUNT, -0.7), ('", "assumptions": [], "off_topic": false}', -5.0)]

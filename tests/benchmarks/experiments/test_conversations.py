@@ -18,7 +18,7 @@ from datasphinx.agent.llm.scripted import Scripted, ScriptedModel
 from datasphinx.agent.record.recorder import Recorder
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import Settings
-from tests.heavy import heavy
+from tests.support.heavy import heavy
 
 pytestmark = pytest.mark.integration
 

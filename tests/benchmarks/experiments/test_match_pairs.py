@@ -14,7 +14,7 @@ from benchmarks.experiments.options import MatchRule
 from datasphinx.agent.errors import NamesUnknown, StatementTimeout
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.types import Limits
-from tests.databases import open_url, url
+from tests.support.databases import open_url, url
 
 FOLDER = Path(__file__).parent / "match"
 PAIRS = [

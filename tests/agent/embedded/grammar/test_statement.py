@@ -15,7 +15,7 @@ from datasphinx.agent.retrieval.linked_values import LinkedValue
 from datasphinx.agent.schema.catalog import Catalog, Column, ForeignKey, Table
 from datasphinx.agent.services import Services
 from tests.agent.embedded.grammar.gbnf_reader import Gbnf
-from tests.heavy import sample
+from tests.support.heavy import sample
 
 QUESTION = "How many O'Hara customers, say in New York or 'oslo', joined since 2021?"
 FREE = f"{QUESTION} Or was it in May, from Bergensian ones or the Côte, with some thousands, and the running change?"

@@ -16,10 +16,10 @@ from datasphinx.agent.settings import Settings
 from tests.agent.server.mcp.clients import MODES, User, call, code_of, content, talk
 from tests.agent.server.serving import ASKED, COUNT, Served, serving
 from tests.agent.sql.engines import ENDLESS
-from tests.commands import Run
-from tests.databases import make_database, url
-from tests.generated_docs import ROOT
 from tests.support.best_customer import ASKS, BEST, BY_AMOUNT, BY_ORDERS, asks_about_best
+from tests.support.commands import Run
+from tests.support.databases import make_database, url
+from tests.support.generated_docs import ROOT
 
 TOOLS = [f"datasphinx_{name}" for name in ("ask", "report", "sources", "schema", "check_sql", "explain_answer")]
 

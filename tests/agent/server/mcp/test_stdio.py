@@ -14,10 +14,10 @@ from mcp_types import CallToolResult, ElicitResult
 
 from tests.agent.server.mcp.clients import MODES, User, code_of, content
 from tests.agent.server.serving import ASKED, COUNT
-from tests.commands import Run
 from tests.conftest import VALID
-from tests.fake_openai import FakeOpenAI
 from tests.support.best_customer import ASKS, BEST, BY_AMOUNT
+from tests.support.commands import Run
+from tests.support.fake_openai import FakeOpenAI
 
 COMMAND = str(Path(sys.executable).with_name("datasphinx"))
 

@@ -13,8 +13,8 @@ from mcp_types import CallToolResult, ElicitResult, InputRequiredResult
 from datasphinx.agent.server.keys import hash_of, new_key
 from tests.agent.server.mcp.clients import MODES, User, call, code_of, content, talk
 from tests.agent.server.serving import COUNT, Served, serving
-from tests.databases import make_database, make_table, url
 from tests.support.best_customer import BEST, BY_AMOUNT, asks_about_best
+from tests.support.databases import make_database, make_table, url
 
 ACME, BETA = new_key(), new_key()
 MARK = "zq7"

@@ -10,8 +10,8 @@ from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from datasphinx.agent.engines import engine_of
 from datasphinx.agent.sql.guard import RULES, check, sanitize, stop_words
-from tests import function_lists
 from tests.fixtures import Pair, read_pairs
+from tests.support import function_lists
 from tests.support.servers import URLS
 
 DIALECTS = ("sqlite", "postgres", "mysql", "duckdb")

@@ -7,7 +7,7 @@ from hypothesis.strategies import SearchStrategy
 from sqlglot import exp
 
 from datasphinx.agent.sql.guard import check, sanitize
-from tests.heavy import sample
+from tests.support.heavy import sample
 
 DIALECTS = st.sampled_from(["sqlite", "postgres", "mysql", "duckdb"])
 COLUMNS = {"customers": ["id", "name", "country"], "orders": ["id", "customer_id", "amount", "status"]}

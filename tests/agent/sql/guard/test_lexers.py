@@ -18,7 +18,7 @@ from sqlalchemy.pool import NullPool
 
 from datasphinx.agent.sql.guard import check, sanitize
 from tests.agent.sql.guard.engines import ENGINES
-from tests.heavy import sample
+from tests.support.heavy import sample
 from tests.support.servers import MYSQL_URL, POSTGRES_URL
 
 Run = Callable[[str], tuple[list[str], list[list[Any]]]]

@@ -17,7 +17,7 @@ from sqlalchemy.pool import NullPool
 from datasphinx.agent.engines import engine_of
 from datasphinx.agent.sql.guard import sanitize
 from tests.agent.sql.guard.engines import ENGINES
-from tests.heavy import sample
+from tests.support.heavy import sample
 from tests.support.servers import MYSQL_URL, POSTGRES_URL
 
 VALUES = (

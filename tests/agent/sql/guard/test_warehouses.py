@@ -4,7 +4,7 @@ import pytest
 
 from datasphinx.agent.engines import engine_of
 from datasphinx.agent.sql.guard import check, sanitize
-from tests.function_lists import SOURCES, documented, harmless
+from tests.support.function_lists import SOURCES, documented, harmless
 
 DIALECTS = ("snowflake", "redshift", "bigquery", "databricks", "tsql")
 TABLES = {

@@ -1,4 +1,4 @@
-"""Makes the two sample spreadsheets that the package has: `python -m tests.sample_spreadsheets` writes them.
+"""Makes the two sample spreadsheets that the package has: `python -m tests.support.sample_spreadsheets` writes them.
 
 The same seed gives the same cells; a test compares them with the files. They are made here and not when they are asked,
 since nothing that the package needs can write a workbook.

@@ -1,6 +1,6 @@
 """The lists of harmless functions in `agent/engines/allowed/`, generated from the engines' own catalogs.
 
-    python -m tests.function_lists [DIALECT ...]
+    python -m tests.support.function_lists [DIALECT ...]
 
 writes the lists of SQLite, PostgreSQL, MariaDB, DuckDB and ClickHouse, each where its engine or package is installed,
 and those of Snowflake, Redshift, BigQuery, Databricks and SQL Server from `tests/documented_functions/`, which holds
@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 
 from tests.support.servers import MYSQL_URL, POSTGRES_URL
 
-FOLDER = Path(__file__).resolve().parents[1] / "agent/engines/allowed"
-DOCUMENTED = Path(__file__).resolve().parent / "documented_functions"
+FOLDER = Path(__file__).resolve().parents[2] / "agent/engines/allowed"
+DOCUMENTED = Path(__file__).resolve().parents[1] / "documented_functions"
 
 
 class Function(NamedTuple):

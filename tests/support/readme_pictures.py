@@ -1,6 +1,6 @@
 """Makes the pictures of the README: the demo and the page, with the embedded model, on the sample shop.
 
-`python -m tests.readme_pictures` takes about a minute; the weights and Chromium have to be there.
+`python -m tests.support.readme_pictures` takes about a minute; the weights and Chromium have to be there.
 """
 
 import io
@@ -25,7 +25,7 @@ from datasphinx.agent.settings import load_settings
 from datasphinx.agent.sql.guard.lint import lint_file
 from tests.agent.page.conftest import FLAGS
 from tests.agent.server.serving import running
-from tests.generated_docs import ROOT
+from tests.support.generated_docs import ROOT
 
 PICTURES = ROOT / "docs/pictures"
 ASKS_BACK = "Which region had the highest sales in 2025?"

@@ -1,4 +1,4 @@
-"""The product in new environments, each with other versions of its packages: `python -m tests.versions [NAME ...]`.
+"""The product in new environments with other versions of its packages: `python -m tests.support.versions [NAME ...]`.
 
 - `lock`: those of uv.lock, which the container image installs. Answers a question by command and over HTTP.
 - `lowest`, `newest`: the lowest and the newest that pyproject.toml allows for direct dependencies. Also runs tests.
@@ -17,9 +17,9 @@ from typing import Any
 import httpx
 
 from tests.conftest import NO_AMBIGUITY, VALID
-from tests.eventually import eventually
-from tests.fake_openai import FakeOpenAI, Reply
-from tests.server_process import ROOT, server_process
+from tests.support.eventually import eventually
+from tests.support.fake_openai import FakeOpenAI, Reply
+from tests.support.server_process import ROOT, server_process
 
 QUESTION = "How many customers are there?"
 ANSWERS = {

@@ -19,7 +19,7 @@ from datasphinx.agent.tools.toolbox import TOOLS
 from tests.agent.llm.endpoint_behaviours import BEHAVIOURS
 from tests.agent.llm.server_behaviours import SERVER_BEHAVIOURS
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 _DIRECTORIES = {"cache_dir": "the user's cache directory", "data_dir": "the user's data directory"}
 
 

@@ -4,7 +4,7 @@ import ast
 from functools import cache
 from pathlib import Path
 
-_ROOT = Path(__file__).parents[1]
+_ROOT = Path(__file__).parents[2]
 
 
 @cache

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SERVE = (str(Path(sys.executable).with_name("datasphinx")), "serve", "--port", "0")
 _STARTS_WITHIN_S = 60
 

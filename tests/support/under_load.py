@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import httpx
 
 from tests.conftest import NO_AMBIGUITY, VALID
-from tests.eventually import eventually
-from tests.fake_openai import Reply
-from tests.server_process import ServerProcess, post
-from tests.slow_model import Answer, SlowModel
+from tests.support.eventually import eventually
+from tests.support.fake_openai import Reply
+from tests.support.server_process import ServerProcess, post
+from tests.support.slow_model import Answer, SlowModel
 
 CLOSES = {"Connection": "close"}
 

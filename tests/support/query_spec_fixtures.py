@@ -1,6 +1,6 @@
 """Writes what is expected of the specs in `tests/fixtures/query_specs`: SQL from the compiler, rows from DuckDB.
 
-`python -m tests.query_spec_fixtures`, and then read the difference; the other engines have to give the same rows.
+`python -m tests.support.query_spec_fixtures`, and then read the difference; other engines have to give the same rows.
 """
 
 import json
@@ -15,7 +15,7 @@ from datasphinx.agent.queryspec.statement import DIALECTS
 from datasphinx.agent.sources.source import Source
 from tests.agent.queryspec.tables import datasets, loaded
 
-FOLDER = Path(__file__).parent / "fixtures/query_specs"
+FOLDER = Path(__file__).parents[1] / "fixtures/query_specs"
 
 
 Results = dict[str, dict[str, Any]]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
-from tests.fake_openai import Reply
+from tests.support.fake_openai import Reply
 
 Answer = Callable[[str, str], Reply | dict[str, Any] | str]
 """Takes the name of the schema that is asked for and the text of the prompt, and gives what is answered."""
