@@ -32,7 +32,7 @@ from datasphinx.agent.messages import CONVENTIONS, render
 __all__ = ["Filled", "ResultFacts", "Said", "facts_of", "fill", "unsupported"]
 
 _MAX_TEXTS, _MAX_LISTED, _LISTED_WHOLE = 5, 5, 7
-"""A list has as many names; one with few more has all of them, without "and 1 more"."""
+"""A list has as many names; one with few more has all of them."""
 _PERIODS = 12
 """A list of periods has as many: the months of a year."""
 _COUNT, _PER_CENT = ColumnFormat("number", 0), ColumnFormat("percent", 1)
@@ -464,7 +464,7 @@ class _Resolver:
         most = _most(facts, shown)
         if has_clauses and len(texts) <= most:
             return conventions.clause_comma.join(texts)
-        return _names(texts, facts, most).text
+        return _names(texts, facts, most)
 
     def _rest(self, reference: Reference) -> str:
         """Return the words about the rows after the first and those that tie with it.
@@ -494,10 +494,12 @@ class _Resolver:
     def _listed(self, names: Sequence[str], facts: ResultFacts, most: int = _LISTED_WHOLE) -> _Value:
         """Return names as a list in words; names that all stand there have quotation marks of their own."""
         start, end = self.quotes
-        if start and len(names) <= most:
-            quoted = joined([f"{start}{name}{end}" for name in names], facts.language)
-            return _Value(quoted.removeprefix(start).removesuffix(end), names=len(names))
-        return _names(names, facts, most)
+        if not start:
+            return _Value(_names(names, facts, most), names=len(names))
+        if len(names) > most:
+            raise Problem(f"the quotation marks belong to each name: {{list|{start}{{column}}{end}}}")
+        quoted = joined([f"{start}{name}{end}" for name in names], facts.language)
+        return _Value(quoted.removeprefix(start).removesuffix(end), names=len(names))
 
     def _require_listable(self, facts: ResultFacts) -> None:
         if facts.result["truncated"] or (facts.is_cut and facts.order is None):
@@ -567,13 +569,12 @@ def _most(facts: ResultFacts, shown: Iterable[int]) -> int:
     return _PERIODS if any(facts.columns[at].is_period for at in shown) else _LISTED_WHOLE
 
 
-def _names(names: Sequence[str], facts: ResultFacts, most: int) -> _Value:
-    """Return names as a list in words: all if they are few, else some, and how many more there are."""
-    more = len(names) - _MAX_LISTED
+def _names(names: Sequence[str], facts: ResultFacts, most: int) -> str:
+    """Return names as a list in words: all if they are few, else the first ones, and how many more there are."""
     if len(names) <= most:
-        return _Value(joined(names, facts.language), names=len(names))
+        return joined(names, facts.language)
     shown = list_mark(names, facts.language).join(names[:_MAX_LISTED])
-    return _Value(render("names_and_more", facts.language, names=shown, count=more), names=len(names))
+    return render("rows_and_more", facts.language, names=shown, count=len(names) - _MAX_LISTED)
 
 
 def _number(number: Decimal, fmt: ColumnFormat, facts: ResultFacts) -> _Value:

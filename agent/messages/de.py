@@ -535,6 +535,7 @@ TEXTS = {
     "contains_surrogate": "ein ungepaartes Surrogat ist enthalten",
     "as_question": "als Frage: {reason}",
     "names_and_more": "{names} und {count} weitere",
+    "rows_and_more": "{names} und {count} weitere",
     # Answers of models
     "answer_empty": "die Antwort ist leer",
     "answer_without_json": "die Antwort enthält kein JSON-Objekt",

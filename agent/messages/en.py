@@ -550,6 +550,7 @@ TEXTS = {
     "contains_surrogate": "it contains an unpaired surrogate",
     "as_question": "as a question, {reason}",
     "names_and_more": "{names} and {count} more",
+    "rows_and_more": "{names} and {count} more",
     # Answers of models
     "answer_empty": "the answer is empty",
     "answer_without_json": "there is no JSON object in the answer",

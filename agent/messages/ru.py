@@ -549,6 +549,7 @@ TEXTS = {
     "contains_surrogate": "в нём непарный суррогат Unicode",
     "as_question": "как вопрос: {reason}",
     "names_and_more": "{names} и ещё {count}",
+    "rows_and_more": "{names} и ещё {count}",
     # Answers of models
     "answer_empty": "ответ пуст",
     "answer_without_json": "в ответе нет объекта JSON",

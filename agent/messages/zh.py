@@ -556,7 +556,8 @@ TEXTS = {
     "secret_compared": "其语句把保密列 {column} 与某个值比较",
     "contains_surrogate": "包含未配对的代理字符",
     "as_question": "作为问题，{reason}",
-    "names_and_more": "{names}以及另外{count}项",
+    "names_and_more": "{names} 以及另外 {count} 个",
+    "rows_and_more": "{names}等，另有{count}行",
     # Answers of models
     "answer_empty": "回答为空",
     "answer_without_json": "回答中没有 JSON 对象",

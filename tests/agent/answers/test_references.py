@@ -158,7 +158,11 @@ def test_rows_may_be_counted_up_to_a_limit_that_the_user_asked_for() -> None:
         ("They sell: {list.city}.", 7, "They sell: C9, C8, C7, C6, C5, C4 and C3."),
         ("They sell: {list.city}.", 10, "They sell: C9, C8, C7, C6, C5 and 5 more."),
         ("{list.city#sells|sell} most.", 2, "C9 and C8 sell most."),
-        ("We sold {list|{sales} in {city}}.", 9, "We sold 9 in C9, 8 in C8, 7 in C7, 6 in C6, 5 in C5 and 4 more."),
+        (
+            "We sold {list|{sales} in {city}}.",
+            9,
+            "We sold 9 in C9, 8 in C8, 7 in C7, 6 in C6, 5 in C5 and 4 more.",
+        ),
     ],
 )
 def test_a_long_list_has_some_names_and_how_many_more_there_are(text: str, count: int, expected: str) -> None:
