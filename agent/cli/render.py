@@ -89,14 +89,6 @@ _SQL_THEME = ANSISyntaxTheme(
 """Colours of the terminal, which are readable on a light and on a dark background."""
 
 
-def show_steps(updates: Mapping[str, Any], console: Console) -> None:
-    """Print a line for each completed node in `updates`."""
-    for node, update in updates.items():
-        line = step_line(node, update)
-        if line:
-            console.print(line)
-
-
 class StepView:
     """The completed steps of a run, or the current one in a line that disappears. Use it in a `with` block."""
 
@@ -106,9 +98,11 @@ class StepView:
         self._status = console.status("", spinner_style="dim") if is_transient else None
 
     def show(self, updates: Mapping[str, Any]) -> None:
-        """Show the completed nodes in `updates`."""
-        if self._status is None:
-            show_steps(updates, self._console)
+        """Print a line for each completed node in `updates`, where steps are lines."""
+        for node, update in updates.items() if self._status is None else ():
+            line = step_line(node, update)
+            if line:
+                self._console.print(line)
 
     def show_start(self, start: StartEvent) -> None:
         """Show the node that begins, where one line is shown."""
