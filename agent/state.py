@@ -11,6 +11,7 @@ from typing_extensions import TypedDict
 
 from datasphinx.agent.record.step import Audit, merge_audit
 from datasphinx.agent.types import (
+    Alternative,
     AnswerChart,
     AnswerTable,
     AppliedDefinition,
@@ -178,6 +179,8 @@ class Output(TypedDict, total=False):
     """The confidence in the answer; None if none was fitted, or there is no answer."""
     status: Status
     """Whether the run ended with an answer, a draft with low confidence, a clarifying question or an error."""
+    alternatives: list[Alternative]
+    """The other statements for the question of a draft that have other results, with these; empty for other answers."""
     clarification: ClarifyingQuestion | None
     """The open clarifying question."""
     definitions: list[AppliedDefinition]

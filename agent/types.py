@@ -168,8 +168,8 @@ class Evidence(TypedDict, total=False):
     """Phrases of the question that name stored values, none of which is in it."""
     agreement: float
     """The share of the statements written for the question, by probability, that have its result, from 0 to 1."""
-    rival: str
-    """The most likely statement that has another result."""
+    rivals: list[str]
+    """The statements written for the question that have other results, the most likely one first."""
     gives_rows: bool
     """Whether it returns rows other than a single row of NULL."""
     findings: int
@@ -285,6 +285,12 @@ class Option(TypedDict):
     label: str
     reading: str
     preview: Preview | None
+
+
+class Alternative(Option):
+    """Another statement for the question of a draft, with its result."""
+
+    sql: str
 
 
 class Clarification(TypedDict):

@@ -18,13 +18,14 @@ from datasphinx.agent.answers.references import Said, facts_of
 from datasphinx.agent.answers.result_facts import ResultFacts, with_plain_names
 from datasphinx.agent.answers.wording import form_text, proposed_questions, supported
 from datasphinx.agent.charts.cells import axis_title
+from datasphinx.agent.clarify.review import alternatives
 from datasphinx.agent.core.failure import failure_of
 from datasphinx.agent.core.redact import without_password
-from datasphinx.agent.errors import Unanswered
+from datasphinx.agent.errors import DatasphinxError, Unanswered
 from datasphinx.agent.formatting.checks import with_formats
 from datasphinx.agent.formatting.filters import condition_words, short_words
 from datasphinx.agent.formatting.formats import format_single
-from datasphinx.agent.generation.attempts import current, objection_to, with_facts
+from datasphinx.agent.generation.attempts import current, objection_to, rivals_of, with_facts
 from datasphinx.agent.generation.definitions import (
     applied_definitions,
     defined_conditions,
@@ -47,6 +48,7 @@ from datasphinx.agent.sql.time_zones import depends_on_zone
 from datasphinx.agent.sql.validation import names_missing_value
 from datasphinx.agent.state import State
 from datasphinx.agent.types import (
+    Alternative,
     AnswerForm,
     Attempt,
     Confidence,
@@ -119,6 +121,8 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         confidence = _confidence(question, attempt, assumptions, services, source, result)
         tell_confidence(told, confidence, services.threshold(services.roles.confidence), has_doubts=bool(doubts))
     told.checked = is_checked and not verified
+    if told.status == "unsure":
+        told.alternatives = _alternatives(question, state["attempts"], result, source)
     told.definitions = applied_definitions(question.asked, source, sql)
     defined = defined_conditions(question.asked, source, sql)
     told.filters = short_words([each for each in summary["conditions"] if each not in defined], language)
@@ -215,6 +219,21 @@ def _confidence(
         lambda: doubts_of(question, assumptions, source, sql, services.today_of(source)),
         lambda: source.warnings_about(sql),
     )
+
+
+def _alternatives(question: Question, attempts: Sequence[Attempt], result: Result, source: Source) -> list[Alternative]:
+    """Return the other statements for the question that have other results."""
+    from datasphinx.agent.embedded.readings import options_of
+
+    written = [current(attempts)["sql"], *rivals_of(attempts)]
+    meanings = source.code_meanings(question.columns)
+    try:
+        _, *others = options_of(written, source.catalog, question.language, meanings)
+        return alternatives(others, result, source, question.rejected_sql)
+    except DatasphinxError as error:
+        # The draft is an answer without them.
+        note(f"no alternatives: {error}")
+        return []
 
 
 def _said(question: Question, forms: Sequence[str], source: Source, sql: str) -> Said:

@@ -34,7 +34,7 @@ from datasphinx.agent.services import Services
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.compare import canonical_sql, names_in
 from datasphinx.agent.state import State
-from datasphinx.agent.types import Attempt, Origin, Result
+from datasphinx.agent.types import Attempt, Evidence, Origin, Result
 
 
 def generate_sql(state: State, services: Services) -> dict[str, Any]:
@@ -230,9 +230,11 @@ def _question_or_first(
     attempts = with_facts(attempts, sql=chosen.sql, form=chosen.form)
     if len(readings) == 1:
         return {"sql_request": chosen.sql, "attempts": attempts}
+    rivals = [reading.sql for reading in readings if reading.sql and reading is not chosen]
+    evidence = Evidence({**current(attempts).get("evidence", {}), "rivals": rivals})
     return {
         "sql_request": chosen.sql,
-        "attempts": with_facts(attempts, doubts=["the question may have several readings"]),
+        "attempts": with_facts(attempts, doubts=["the question may have several readings"], evidence=evidence),
         "assumptions": [describe_option(chosen.option), *answer.assumptions],
     }
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from datasphinx.agent.messages import Language
 from datasphinx.agent.types import (
+    Alternative,
     AnswerChart,
     AnswerTable,
     AppliedDefinition,
@@ -32,6 +33,7 @@ class Answer:
     charts: list[AnswerChart] = field(default_factory=list)
     confidence: Confidence | None = None
     status: Status = "ok"
+    alternatives: list[Alternative] = field(default_factory=list)
     clarification: ClarifyingQuestion | None = None
     definitions: list[AppliedDefinition] = field(default_factory=list)
     filters: list[str] = field(default_factory=list)

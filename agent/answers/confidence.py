@@ -107,6 +107,6 @@ def _shown(
     if evidence.get("agreement", 1.0) < agreement:
         from datasphinx.agent.embedded.readings import difference
 
-        rival = evidence.get("rival")
-        found = difference(sql, rival, catalog, language) if catalog and rival else ""
+        rivals = evidence.get("rivals")
+        found = difference(sql, rivals[0], catalog, language) if catalog and rivals else ""
         yield ("rival_query", {"difference": found}) if found else ("queries_disagree", {})

@@ -32,7 +32,16 @@ from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.compare import canonical_sql, comparison_key, is_blank, is_ordered, names_in
 from datasphinx.agent.sql.repair import repair
-from datasphinx.agent.types import AnswerForm, Attempt, Clarification, ClarifyingQuestion, Option, Preview, Result
+from datasphinx.agent.types import (
+    Alternative,
+    AnswerForm,
+    Attempt,
+    Clarification,
+    ClarifyingQuestion,
+    Option,
+    Preview,
+    Result,
+)
 
 _SQL = re.compile(r"\bselect\b.+\bfrom\b|\b(?:inner|left) join\b|\bgroup by\b.+[,;)]|```|\bwhere\b.+[=<>]", re.I | re.S)
 
@@ -254,6 +263,15 @@ def distinct_readings(options: Sequence[ReadingOption], source: Source, rejected
         for reading in readings
         if reading in distinct and not (reading.sql and canonical_sql(reading.sql, dialect) in rejected_forms)
     ]
+
+
+def alternatives(
+    options: Sequence[ReadingOption], result: Result, source: Source, rejected: Collection[str]
+) -> list[Alternative]:
+    """Return those of `options` whose statements have other results than `result`. See `distinct_readings`."""
+    own = comparison_key(result, ordered=False)
+    readings = distinct_readings(options, source, rejected)
+    return [Alternative(**each.option, sql=each.sql) for each in readings if each.sql and each.content != own]
 
 
 def _execute_reading(option: ReadingOption, source: Source) -> Reading | None:

@@ -151,7 +151,7 @@ def write_statement(
     readings = (candidate.sql, *(rival.candidate.sql for rival in rivals)) if compared else ()
     evidence = _evidence(candidate, constraints, values, compared, source)
     if len(readings) > 1:
-        evidence["rival"] = readings[1]
+        evidence["rivals"] = list(readings[1:])
     return WrittenStatement(candidate, evidence, readings)
 
 

@@ -31,7 +31,7 @@ def with_agreement(attempts: list[Attempt], source: Source) -> list[Attempt]:
     evidence = Evidence({**current(attempts).get("evidence", {}), "agreement": round(agreement, 4)})
     if not others:
         return with_facts(attempts, evidence=evidence)
-    evidence["rival"] = others[0][1][0]
+    evidence["rivals"] = [first for _, (first, *_) in others]
     told = [(summary_of(result, first, source), first) for result, (first, *_) in groups]
     doubts = [f"this query returns {told[0][0]}"]
     doubts += [f"another query returns {text}: {other}" for text, other in told[1:]]

@@ -54,6 +54,14 @@ def judged_wrong(attempts: Sequence[Attempt]) -> list[Attempt]:
     return [each for each in _since_generation(attempts) if each["outcome"] == "corrected"]
 
 
+def rivals_of(attempts: Sequence[Attempt]) -> list[str]:
+    """Return the other statements for the question: with other results, then those judged wrong by validation."""
+    written = _since_generation(attempts)
+    others = [sql for each in written for sql in each.get("evidence", {}).get("rivals", ())]
+    others += [each["sql"] for each in judged_wrong(attempts)]
+    return [sql for sql in dict.fromkeys(others) if sql != current(attempts)["sql"]]
+
+
 def objection_to(attempts: Sequence[Attempt]) -> str:
     """Return why validation judged the current statement wrong, or the last one that it judged; "" if that is settled.
 

@@ -27,6 +27,7 @@ from datasphinx.agent.record.recorder import RECORD_DELAY_S, Recorder
 from datasphinx.agent.record.store import Store, sqlite_url
 from datasphinx.agent.report.graph import build_report
 from datasphinx.agent.retrieval.semantic import Embedder
+from datasphinx.agent.server.durations import Durations
 from datasphinx.agent.server.keys import hash_of
 from datasphinx.agent.server.loads import Loads
 from datasphinx.agent.server.quota import Quota, UsageStore
@@ -73,6 +74,7 @@ class Tenant:
     quota: Quota | None = None
     """None: unlimited."""
     loads: Loads = field(default_factory=Loads)
+    durations: Durations = field(default_factory=Durations)
     runs: Runs = field(default_factory=Runs)
 
     async def admit(self, questions: int) -> None:

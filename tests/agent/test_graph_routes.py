@@ -74,7 +74,7 @@ def test_output_holds_nothing_of_the_working_state(scripted: Scripted) -> None:
     assert set(output) == {
         "answer", "language", "output_type", "value", "sql", "tables", "charts", "definitions", "filters", "checked",
         "metric", "chosen", "verified", "follow_ups", "title",
-        "clarification", "error", "audit", "confidence", "status",
+        "alternatives", "clarification", "error", "audit", "confidence", "status",
     }  # fmt: skip
 
 

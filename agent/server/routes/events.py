@@ -95,7 +95,8 @@ def _endpoint(served: ServedGraph) -> Any:
         seconds = current_tenant().services.settings.request_timeout_s
         body = question.model_dump(exclude_none=True)
         runs = _listed(served.events(body), served.graph, body.get("question"))
-        return event_response(_shown(runs), request.scope, seconds)
+        timed = current_tenant().durations.told(_shown(runs), served.graph, body)
+        return event_response(timed, request.scope, seconds)
 
     schema: type[BaseModel] = served.get_input_schema()
     events.__annotations__["question"] = schema

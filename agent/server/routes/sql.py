@@ -62,7 +62,7 @@ async def run(statement: EditedStatement, request: Request) -> dict[str, Any]:
 
     The result is an output as that of a question, in the language of Accept-Language, with `truncated` (whether there
     are more rows) and `edited_by_hand`, which is always true. With `thread_id` it is the last answer of the
-    conversation from then on.
+    conversation from then on, and `chosen` if it is an alternative of the draft before it.
     """
     tenant, language = current_tenant(), accepted_language(request.scope)
     name = resolve_source(tenant.services, statement.source)
@@ -122,6 +122,7 @@ def _added(state: dict[str, Any], tenant: Tenant, thread_id: str) -> str:
     """
 
     def after(before: Mapping[str, Any]) -> dict[str, Any]:
+        state["chosen"] = any(each["sql"] == state["sql"] for each in before.get("alternatives") or ())
         return {**state, "turns": remembered(before.get("turns", ()), state["turns"][-1])}
 
     run_id = tenant.graphs["agent"].add_answer(after, thread_id)

@@ -16,12 +16,12 @@ import { trustBadge } from "./trust.js";
  * `about` has the `name` of what was asked, its `source` if one was named, and `edited(output)`, which returns the view of
  * the answer of an edited statement, if statements may be edited.
  * `change(comment)`, if given, asks again with a remark about an assumption or a definition. A draft has its reason and
- * `feedback`, if given, beside what it says.
+ * the elements `beside` it.
  */
-export function answerView(output, said, about, change, feedback) {
+export function answerView(output, said, about, change, beside) {
   const top = heading(output, about.name);
   const head = output.status === "unsure"
-    ? [top, make("div", { class: "draft" }, words(output), make("div", { class: "doubt" }, trustBadge(output), feedback))]
+    ? [top, make("div", { class: "draft" }, words(output), make("div", { class: "doubt" }, trustBadge(output), ...beside.filter(Boolean)))]
     : [make("div", { class: "headline" }, top, trustBadge(output)), words(output)];
   return make("div", { class: "answer" }, ...head,
     premisesView(output, change),

@@ -25,13 +25,20 @@ export function chooseByKey(key) {
   if (/^[1-9]$/.test(key)) document.querySelectorAll("fieldset:enabled .option")[Number(key) - 1]?.click();
 }
 
+/** Return the alternatives of a draft as options, or null if it has none; `take(alternative)`, if given, takes one. */
+export function alternativesView({ alternatives = [] }, take) {
+  if (!alternatives.length) return null;
+  const buttons = alternatives.map((each) => optionButton({ ...each, reading: null }, null, () => take(each)));
+  return make("fieldset", { class: "alternatives", disabled: !take }, say(make("legend"), "alternatives"), ...buttons);
+}
+
 function optionButton(option, number, once) {
   const reading = option.reading && option.reading !== option.label ? option.reading : null;
   return make("button", { type: "button", class: "option", on: { click: (event) => {
     event.currentTarget.classList.add("chosen");
     once(String(number), option.label);
   } } },
-    make("kbd", { "aria-hidden": "true" }, String(number)),
+    number && make("kbd", { "aria-hidden": "true" }, String(number)),
     make("span", { class: "label", dir: "auto" }, option.label),
     reading && make("span", { class: "reading", dir: "auto" }, reading),
     option.preview && preview(option.preview));

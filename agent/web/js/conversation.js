@@ -4,8 +4,9 @@ import { answerAddress, showAddress } from "./address.js";
 import { answerView } from "./answer.js";
 import { got } from "./api.js";
 import { chooseAnew, nameOfPlace } from "./chosen.js";
-import { clarificationView } from "./clarification.js";
+import { alternativesView, clarificationView } from "./clarification.js";
 import { announce, byId, make } from "./dom.js";
+import { mayRun } from "./editor.js";
 import { run } from "./events.js";
 import { failedOutputView, failureReason, failureView } from "./failure.js";
 import { feedbackView } from "./feedback.js";
@@ -155,8 +156,8 @@ export class Conversation {
     this.offer(runs.findLast(({ accepted }) => !accepted)?.output ?? {});
   }
 
-  begin(said, input) {
-    const turn = this.add(new Turn(said, this.graph, input, (output) => this.view(output, said, () => this.go(turn))));
+  begin(said, input, graph = this.graph) {
+    const turn = this.add(new Turn(said, graph, input, (output) => this.view(output, said, () => this.go(turn))));
     turn.again = () => this.go(turn);
     this.go(turn);
   }
@@ -231,6 +232,12 @@ export class Conversation {
     return this.answered(output, said);
   }
 
+  /** Make the statement of an alternative the answer to what was `said`. */
+  async take({ sql }, { thread_id, audit }, said) {
+    const { source } = await got(`threads/${thread_id}`);
+    this.begin(said, { sql, thread_id, question: said, trace_id: audit.trace_id, ...(source && { source }) }, "sql");
+  }
+
   /** Show the answer of a statement that was edited by hand, the last one of its conversation from now on. */
   edited(output, said) {
     if (output.thread_id === this.thread) {
@@ -250,7 +257,8 @@ export class Conversation {
     const about = { name: nameOfPlace(named), source: named.source, edited };
     const feedback = isAgent && sql ? this.feedback(thread_id, reject) : null;
     const isDraft = output.status === "unsure";
-    const view = answerView(output, said, about, isAgent ? reject : null, feedback);
+    const others = isDraft ? alternativesView(output, mayRun() && ((each) => this.take(each, output, said))) : null;
+    const view = answerView(output, said, about, isAgent ? reject : null, [feedback, others]);
     // A reply is no answer that could be right or wrong.
     if (run_id) view.dataset.run = run_id;
     const tools = [isDraft ? null : feedback, pinView(output), saveMenu(view, run_id && answerLink(output))].filter(Boolean);

@@ -17,6 +17,11 @@ export function allowEditing(answered) {
   mayPropose = answered?.may_propose ?? false;
 }
 
+/** Return whether the server runs statements. */
+export function mayRun() {
+  return document.body.classList.contains("may-edit");
+}
+
 /**
  * Return the button that opens an editor of the statement of `output`, the answer to what was `said` about `source`.
  * `show(output)` returns the view of the answer of the edited statement.

@@ -11,11 +11,13 @@ const STAGES = { read: 0, examine: 1 / 3, write: 2 / 3 };
 
 /**
  * Yield `{event, data}` for each ended step, for what the run waits for, for the progress of a file that it reads, for each
- * answered question of a report, and at last the output of a run.
+ * answered question of a report, and at last the output of a run; the run of a given statement has this alone.
  * Throws a Problem, or what the signal's abort throws.
  */
 export async function* run(graph, input, signal) {
-  yield* events(await postJson(graph === "report" ? graph : `${graph}/events`, input, signal));
+  const response = await postJson(["report", "sql"].includes(graph) ? graph : `${graph}/events`, input, signal);
+  if (graph === "sql") yield { event: "output", data: await response.json() };
+  else yield* events(response);
 }
 
 /** Call `showShare` with the share of a load that is done, and return its output. Throws as `run` does. */

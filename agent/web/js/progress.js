@@ -15,8 +15,13 @@ const TICK_MS = 100;
 export function progressView(steps, stop) {
   const clock = make("span", { class: "time" });
   const began = performance.now();
+  let expected = 0;
   const tick = () => {
-    clock.textContent = secondsText(performance.now() - began);
+    const passed = performance.now() - began;
+    const left = Math.ceil((expected - passed) / 1000);
+    // It is an estimate, so tens of seconds are told in steps of five.
+    const told = left > 0 ? text("time_left", { seconds: left > 10 ? 5 * Math.ceil(left / 5) : left }) : "";
+    clock.textContent = [secondsText(passed), told].filter(Boolean).join(" · ");
   };
   const timer = setInterval(tick, TICK_MS);
   tick();
@@ -29,7 +34,8 @@ export function progressView(steps, stop) {
   const element = make("div", { class: "progress" }, state, steps);
   return {
     element,
-    start({ node, attempt, limit }) {
+    start({ node, attempt, limit, expected_ms: whole }) {
+      expected = whole ?? expected;
       const key = limit ? "step_again_of" : "step_again";
       this.wait(() => (attempt > 1 ? text(key, { step: text(node), attempt, limit }) : text(node)));
     },

@@ -19,7 +19,8 @@ const MARKS = { verified: "✓", checked: "✓", likely: "≈", unsure: "?" };
 
 function trustOf({ audit, verified, metric, checked, chosen, confidence, status, error, sql, output_type }) {
   if (error) return null;
-  if (audit?.steps.some(({ node }) => node === "run_sql")) return { level: "likely", key: "edited_by_hand", reasons: [["edited_by_hand_why"]] };
+  const isOnlyRun = audit?.steps.some(({ node }) => node === "run_sql");
+  if (isOnlyRun && !chosen) return { level: "likely", key: "edited_by_hand", reasons: [["edited_by_hand_why"]] };
   if (verified) return verifiedTrust(verified);
   const reasons = confidence ? [confidence.reason] : [];
   if (status === "unsure") return { level: "unsure", key: "trust_unsure", reasons: [...reasons, ["trust_unsure_why"]] };

@@ -84,17 +84,17 @@ def reason_of(
         ({}, COUNT["sql"], "the model might as well have written another query"),
         ({"agreement": 0.8}, COUNT["sql"], "other queries for the question return other results"),
         (
-            {"agreement": 0.8, "rival": "SELECT COUNT(*) FROM orders WHERE status = 'shipped'"},
+            {"agreement": 0.8, "rivals": ["SELECT COUNT(*) FROM orders WHERE status = 'shipped'"]},
             COUNT["sql"],
             "another query for the question, with “status = shipped”, returns other results",
         ),
         (
-            {"agreement": 0.8, "rival": "SELECT COUNT(*) FROM orders FETCH FIRST 5 ROWS ONLY"},
+            {"agreement": 0.8, "rivals": ["SELECT COUNT(*) FROM orders FETCH FIRST 5 ROWS ONLY"]},
             COUNT["sql"],
             "another query for the question, with “only the first 5”, returns other results",
         ),
         (
-            {"agreement": 0.8, "rival": COUNT["sql"]},
+            {"agreement": 0.8, "rivals": [COUNT["sql"]]},
             "SELECT COUNT(*) FROM orders WHERE status = 'shipped'",
             "other queries for the question return other results",
         ),

@@ -199,3 +199,22 @@ def test_the_chosen_reading_is_not_validated_at_medium_effort(asking: Ask) -> No
     output = again.ask(BEST, clarification=asked, clarification_answer="2")
 
     assert output["sql"] == BY_AMOUNT and calls(again) == {"GeneratedSQL": 1}
+
+
+def test_a_draft_has_the_statements_with_other_results_as_alternatives(asking: Ask) -> None:
+    total = {"sql": "SELECT SUM(total_amount) AS revenue FROM orders"}
+    repeated = "SELECT SUM(o.total_amount) AS revenue FROM orders AS o JOIN order_items AS i ON i.order_id = o.order_id"
+    agent = asking(total, verdicts=[correction(repeated)], enable_sql_validation=True)
+    output = agent.ask("What is the revenue?")
+
+    assert output["status"] == "unsure" and "JOIN order_items" in output["sql"]
+    (other,) = output["alternatives"]
+    assert other["sql"] == total["sql"] and other["label"]
+    assert other["preview"]["first"] == agent.services.source(None).execute(total["sql"])["rows"][0][0]
+
+
+def test_an_answer_without_doubt_has_no_alternatives(asking: Ask) -> None:
+    agent = asking(COUNT, verdicts=[correction(DELIVERED["sql"]), VALID], enable_sql_validation=True)
+    output = agent.ask(HOW_MANY)
+
+    assert (output["status"], output["alternatives"]) == ("ok", [])

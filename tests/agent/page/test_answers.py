@@ -283,3 +283,26 @@ def test_every_code_of_an_error_has_texts(visit: Visit) -> None:
             code,
         )
         assert "fail_" not in shown and "internal" not in shown and len(shown) > 20, json.dumps(shown)
+
+
+@pytest.mark.parametrize(("width", "may_run"), [(1280, True), (390, True), (1280, False)])
+def test_an_alternative_of_a_draft_becomes_the_answer(visit: Visit, width: int, may_run: bool) -> None:
+    model = Model("SELECT SUM(total_amount) AS revenue FROM orders", reviews=())
+    model.verdict = {**VALID, "is_valid": False, "reason": "Items.", "corrected_sql": REPEATED}
+    site = visit(model, enable_sql_validation=True, run_sql=may_run, viewport={"width": width, "height": 844})
+    page = site.page
+    ask(site, "What is the revenue?")
+    other = page.locator(".draft .alternatives .option")
+    expect(other).to_have_count(1)
+    figure = other.locator(".preview").text_content()
+    if not may_run:
+        expect(other).to_be_disabled()
+        return
+    other.click()
+    expect(page.locator(".turn")).to_have_count(2)
+    last = page.locator(".turn").last
+    expect(last.locator(".trust summary")).to_contain_text("Your choice")
+    expect(last.locator(".figure")).to_have_text(figure or "")
+    page.reload()
+    expect(page.locator(".turn").last.locator(".figure")).to_have_text(figure or "")
+    expect(page.locator(".turn").last.locator(".trust summary")).to_contain_text("Your choice")

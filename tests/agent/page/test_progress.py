@@ -59,6 +59,24 @@ def test_a_load_within_a_question_has_a_bar(visit: Visit, size: tuple[int, int])
     ]
 
 
+def test_the_time_left_is_told_until_it_has_passed(visit: Visit) -> None:
+    page = (site := visit()).page
+    page.clock.install()
+    page.evaluate(HOLD)
+    site.ask("How much was sold?")
+    send(page, "started", {"node": "retrieve_tables", "attempt": 1})
+    page.clock.run_for(1000)
+    expect(page.locator(".working .time")).not_to_contain_text("left")
+    page.keyboard.press("Escape")
+    page.evaluate("window.stream.error(new DOMException('', 'AbortError')); delete window.stream")
+    site.ask("How much was sold?")
+    send(page, "started", {"node": "retrieve_tables", "attempt": 1, "expected_ms": 23000})
+    page.clock.run_for(4000)
+    expect(page.locator(".working .time")).to_contain_text("about 20 s left")
+    page.clock.run_for(20000)
+    expect(page.locator(".working .time")).not_to_contain_text("left")
+
+
 def test_the_share_is_told_in_the_language_of_the_page(visit: Visit) -> None:
     site = visit()
     site.page.evaluate(HOLD)

@@ -2,6 +2,7 @@
 
 import threading
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -48,6 +49,18 @@ def test_an_attempt_says_how_many_there_may_be(
         events = stream(server, **ASKED)
     started = [data for kind, data in events if kind == "started" and data["node"] == "generate_sql"]
     assert [(each["attempt"], each.get("limit")) for each in started] == attempts
+
+
+def test_the_first_event_says_how_long_the_last_answers_about_the_source_took(cache_dir: Path) -> None:
+    with serving(cache_dir, {"GeneratedSQL": [COUNT] * 5}) as server:
+        asked = [stream(server, **ASKED) for _ in range(4)]
+        other = stream(server, **ASKED, source="sample")
+    told = [[data.get("expected_ms") for kind, data in events if kind == "started"] for events in [*asked, other]]
+    taken = [events[-1][1]["audit"]["latency_ms"] for events in asked]
+    nothing = [None] * len(NODES)
+    assert told == [
+        nothing, nothing, [round(median(taken[:2])), *nothing[1:]], [round(median(taken[:3])), *nothing[1:]], nothing,
+    ]  # fmt: skip
 
 
 def test_no_step_has_rows(served: Served) -> None:
