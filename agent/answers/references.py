@@ -7,7 +7,7 @@ have the prefix of a table.
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
@@ -35,6 +35,8 @@ _MAX_TEXTS, _MAX_LISTED, _LISTED_WHOLE = 5, 5, 7
 """A list has as many names; one with few more has all of them."""
 _PERIODS = 12
 """A list of periods has as many: the months of a year."""
+_VARIED = 3
+"""The place of the words for values that rise and fall."""
 _COUNT, _PER_CENT = ColumnFormat("number", 0), ColumnFormat("percent", 1)
 _ROW = re.compile(r"-?\d+")
 _UNIT = re.compile(r"\d\W?([^\W\d]+|%)$")
@@ -42,6 +44,8 @@ _UNIT = re.compile(r"\d\W?([^\W\d]+|%)$")
 _INFLECTED = 3
 """Units with as many letters are words, which a typed word may extend."""
 _SPACE_IN_CHINESE = re.compile("(?<=[\u3000-\u9fff\uff00-\uffef]) (?=[\u3000-\u9fff\uff00-\uffef])")
+_SIGNS = ("sign", "varied")
+"""Kinds of references to words for a change: to those for its direction, or for values that rise and fall."""
 _EXTREMES: dict[str, Callable[[Sequence[Any]], Any]] = {"max": max, "min": min}
 
 
@@ -66,6 +70,8 @@ class Filled:
     """Why it may not be shown, as English sentences for the model that wrote it."""
     directions: frozenset[int] = frozenset()
     """The columns whose direction of change it says."""
+    rows: frozenset[tuple[int, int]] = frozenset()
+    """The columns of which it refers to rows by their place, with these rows."""
     values: tuple[FilledValue, ...] = ()
 
 
@@ -86,7 +92,7 @@ def fill(text: str, facts: ResultFacts, said: Said, before: Filled | None = None
     problems = [
         *resolver.problems,
         *typed_problems(_SPACE_IN_CHINESE.sub("", typed_parts(template)), said, names),
-        *_problems_together(resolver.used, before.directions if before else frozenset(), facts.others),
+        *_problems_together(resolver.used, before or Filled(""), facts.others),
         *(
             f"{{{fact}}} needs {{{fact}.name}} beside it"
             for fact, name in resolver.named
@@ -95,10 +101,11 @@ def fill(text: str, facts: ResultFacts, said: Said, before: Filled | None = None
     ]
     if before is None and facts.rows and not any(isinstance(part, Reference) for part in template):
         problems.append("it does not refer to any value of the rows")
-    directions = frozenset(one.column for one in resolver.used if one.kind == "sign")
+    directions = frozenset(one.column for one in resolver.used if one.kind in _SIGNS)
     if problems:
         return Filled("", tuple(dict.fromkeys(problems)), directions)
-    return Filled(_typeset(filled), (), directions, tuple(_typeset_values(filled, values)))
+    rows = frozenset((one.column, row) for one in resolver.used if _ROW.fullmatch(one.kind) for row in one.rows)
+    return Filled(_typeset(filled), (), directions, rows, tuple(_typeset_values(filled, values)))
 
 
 def _typeset(text: str) -> str:
@@ -215,15 +222,21 @@ class _Resolver:
         if number is None or not reference.words:
             raise Problem("only a number has a sign, only a number or names a plural, and words have to follow it")
         if reference.chooses_by == "sign":
-            outer, self.without_sign = self.without_sign, reference.selection
-            text = self.text_of(_by_sign(value, number, reference.words))
-            self.without_sign = outer
-            return text
+            return self._signed(reference, value, number)
         noun = self.text_of(_by_number(number, reference.words, self.facts.language)).strip()
         if is_bare:
             return noun
         own = _without_start(noun, _unit_of(value.text))
         return value.text + (" " if own == noun and self.facts.language != "zh" else "") + own
+
+    def _signed(self, reference: Reference, value: _Value, number: Decimal) -> str:
+        """Return the words for the sign of `value`, in which it has none itself."""
+        if value.varies and len(reference.words) > _VARIED:
+            self.used[-1] = self.used[-1]._replace(kind="varied")
+        outer, self.without_sign = self.without_sign, reference.selection
+        text = self.text_of(_by_sign(value, number, reference.words))
+        self.without_sign = outer
+        return text
 
     def _shown(self, value: _Value, selection: str) -> str:
         is_signed = selection == self.without_sign and value.number is not None and value.number < 0
@@ -486,7 +499,7 @@ class _Resolver:
         columns = [replace(own, format=all_.spoken) for own, all_ in zip(rest.columns, facts.columns, strict=True)]
         resolver = _Resolver(replace(rest, columns=columns, seen_rows=0))
         text = resolver.text_of(reference.words[0])
-        if resolver.problems or any(_problems_together(resolver.used, frozenset(), {})):
+        if resolver.problems or any(_problems_together(resolver.used, Filled(""), {})):
             return ""
         self.used.append(_Use(facts, "list", at, at, tuple(rows)))
         return text
@@ -599,7 +612,8 @@ def _varies(column: ColumnFacts) -> bool:
 
 def _by_sign(value: _Value, number: Decimal, words: Sequence[Template]) -> Template:
     """Return the words for the sign; a fourth one is for values that change, but not in one direction throughout."""
-    at = 3 if value.varies and (len(words) > 3 or not number) else 0 if number > 0 else 1 if number < 0 else 2
+    is_varied = value.varies and (len(words) > _VARIED or not number)
+    at = _VARIED if is_varied else 0 if number > 0 else 1 if number < 0 else 2
     if at >= len(words):
         raise Problem("there are no words for the sign of the value, or for values that rise and fall")
     return words[at]
@@ -617,9 +631,7 @@ def _by_number(number: Decimal, words: Sequence[Template], language: str) -> Tem
 # Checks of references with each other
 
 
-def _problems_together(
-    used: Sequence[_Use], directions: Collection[int], others: Mapping[str, ResultFacts]
-) -> Iterator[str]:
+def _problems_together(used: Sequence[_Use], before: Filled, others: Mapping[str, ResultFacts]) -> Iterator[str]:
     prefixes = {id(facts): f"{name}:" for name, facts in others.items()}
     for facts in {id(one.facts): one.facts for one in used}.values():
         own, prefix = [one for one in used if one.facts is facts], prefixes.get(id(facts), "")
@@ -631,18 +643,31 @@ def _problems_together(
                 yield f"{{{prefix}{row}...}} needs the names or period of its row beside it"
         for kind in _EXTREMES:
             yield from _problems_of_extremes(facts, [one for one in own if one.kind == kind], prefix)
-        has_periods = any(column.is_period for column in facts.columns)
-        firsts, lasts = ({one.column for one in own if one.kind == row} for row in ("1", "-1"))
-        measured = firsts & lasts if has_periods else set()
-        for at in measured | {one.column for one in own if one.kind.startswith("change")}:
-            column = facts.columns[at]
-            is_said = at in directions or any((one.kind, one.column) == ("sign", at) for one in own)
-            if not column.is_name and not column.is_period and not is_said:
-                yield f"{{?{prefix}change.{column.name}|...|...|...}} has to say the direction"
-        if {"1", "-1"} & {one.kind for one in own} and (periods := [one.shown for one in own if one.kind == "sign"]):
-            ranks = facts.columns[periods[0]].ranks
-            if ranks != sorted(ranks or ()):
-                yield "the rows need ascending periods"
+        yield from _problems_of_changes(facts, own, before, prefix)
+
+
+def _problems_of_changes(facts: ResultFacts, used: Sequence[_Use], before: Filled, prefix: str) -> Iterator[str]:
+    """Yield why two periods, or a change, may not be told as they are: the direction has to be said, of these alone."""
+    places = {(one.column, row) for one in used if _ROW.fullmatch(one.kind) for row in one.rows} | before.rows
+    placed = [at for at, _ in places]
+    has_periods = any(column.is_period for column in facts.columns)
+    measured = {at for at in placed if placed.count(at) > 1} if has_periods else set()
+    signs = [one for one in used if one.kind in _SIGNS]
+    for at in measured | {one.column for one in used if one.kind.startswith("change")}:
+        column = facts.columns[at]
+        is_said = at in before.directions or any(one.column == at for one in signs)
+        if not column.is_name and not column.is_period and not is_said:
+            yield f"{{?{prefix}change.{column.name}|...|...|...}} has to say the direction"
+    if {"1", "-1"} & {one.kind for one in used} and signs:
+        ranks = facts.columns[signs[0].shown].ranks
+        if ranks != sorted(ranks or ()):
+            yield "the rows need ascending periods"
+    for sign in (one for one in signs if one.kind == "sign"):
+        beside = [
+            one for one in used if one.shown == sign.shown and (one.kind in _EXTREMES or _ROW.fullmatch(one.kind))
+        ]
+        if {*_EXTREMES} <= {one.kind for one in beside} or any(not {*one.rows} <= {*sign.rows} for one in beside):
+            yield "a direction is that from the first period to the last: no other one is named beside it"
 
 
 def _problems_of_extremes(facts: ResultFacts, used: Sequence[_Use], prefix: str) -> Iterator[str]:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from datasphinx.agent.answers.narration import seen
 from datasphinx.agent.answers.references import Said, fill, unsupported
 from tests.agent.answers.tables import CITIES, COUNT, GRID, MONTHS, PLACES, SALES, TREND, facts_about
 
@@ -166,6 +167,9 @@ TIED = [["Alpha", 5], ["Beta", 5], ["Gamma", 5], ["Delta", 5], ["Omega", 1]]
         (f"{MONTHS} LIMIT 3", TREND, "{?change.u|rose|fell|stayed}"),
         (MONTHS.replace("ORDER BY 1", "ORDER BY 1 DESC"), TREND[::-1],
          "{?change.u|rose|fell|stayed}: {1.u} ({1.month}), {-1.u} ({-1.month})"),
+        (MONTHS, TREND, "From {max.u:month} to {min.u:month} it {?change.u|rose|fell|stayed}."),
+        (MONTHS, TREND, "It {?change.u|rose|fell|stayed} from {1.month} to {min.u:month}."),
+        (MONTHS, TREND, "From {min.u:month} to {max.u:month} it {?change.u|rose|fell|stayed} by {change.u}."),
         (GRID, PLACES, "{max.u:city} was best."),
         (GRID, PLACES, "{max.u:month} was best."),
         (GRID, PLACES, "{1.city} was best with {1.u}."),
@@ -182,6 +186,16 @@ TIED = [["Alpha", 5], ["Beta", 5], ["Gamma", 5], ["Delta", 5], ["Omega", 1]]
 def test_no_reference_says_more_than_the_rows(sql: str, rows: list[list[Any]], text: str) -> None:
     result = fill(text, facts_about(sql, rows), Said("?"))
     assert result.problems and not result.text, result
+
+
+def test_two_periods_need_the_direction_also_in_two_sentences() -> None:
+    facts = facts_about(MONTHS, TREND)
+    first = fill("It began at {1.u} in {1.month}.", facts, Said("?"))
+    known = fill("It {?change.u|rose|fell|stayed} from {1.u} in {1.month}.", facts, Said("?"))
+
+    assert fill("It fell to {-1.u} in {-1.month}.", facts, Said("?"), first).problems
+    assert fill("It ended at {-1.u} in {-1.month}.", facts, Said("?"), known).text
+    assert fill("In {-1.month} it was {-1.u}, in {2.month} {2.u}.", seen(facts, 9), Said("?")).problems
 
 
 @pytest.mark.parametrize(
