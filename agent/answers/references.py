@@ -369,13 +369,13 @@ class _Resolver:
         is_sorted = facts.sorted_by == (at, kind == "max") and not facts.is_shifted
         if not ranks or (kind == "min" and column.is_additive and len(known) < len(facts.rows)):
             raise Problem("it has no values that can be compared, or no sum where nothing was summed")
-        if facts.is_cut and not is_sorted and not (facts.are_extremes and min(ranks) == max(ranks)):
+        if facts.is_cut and not is_sorted and not (kind in facts.extremes and min(ranks) == max(ranks)):
             raise Problem("the rows are cut, so that their extremes are not known")
-        if min(ranks) == max(ranks) and not facts.are_extremes and not (len(ranks) == 1 and facts.limit == 1):
+        if min(ranks) == max(ranks) and kind not in facts.extremes and not (len(ranks) == 1 and facts.limit == 1):
             raise Problem("all values are equal: the column alone refers to the value")
         wanted = _EXTREMES[kind](ranks)
         rows = [row for row, rank in zip(known, ranks, strict=True) if rank == wanted]
-        if facts.is_cut and len(rows) == len(ranks) > 1 and not facts.are_extremes:
+        if facts.is_cut and len(rows) == len(ranks) > 1 and kind not in facts.extremes:
             raise Problem("rows with the same value may be cut")
         return rows
 

@@ -107,8 +107,8 @@ class ResultFacts:
     """Whether the first rows are left out."""
     is_ranked: bool = False
     """Whether a rank selects the rows."""
-    are_extremes: bool = False
-    """Whether the statement selects all rows with the highest or lowest value: by a rank, ties or a comparison."""
+    extremes: frozenset[str] = frozenset()
+    """`max` or `min` if the statement selects all rows with that value: by a rank, ties or a comparison."""
     order: tuple[int | None, bool] | None = None
     """The first key by which rows are sorted: its output, if it is one, and whether it descends."""
     literals: Sequence[Any] = ()
@@ -218,23 +218,33 @@ def facts_of(result: Result, sql: str, catalog: Catalog, language: Language) -> 
         limit=_reached_limit(tree, len(result["rows"])),
         is_shifted=tree.find(exp.Offset) is not None,
         is_ranked=tree.find(*_RANKS) is not None,
-        are_extremes=_selects_extremes(tree),
+        extremes=frozenset(_selected_extremes(tree)),
         order=sort_key(tree) if isinstance(tree, exp.Query) else None,
         literals=tuple(compared_values(tree)),
     )
 
 
-def _selects_extremes(tree: exp.Expr) -> bool:
-    """Return whether a rank of 1, FETCH WITH TIES, or equality with the highest or lowest value selects the rows."""
-    ties = (options for fetch in tree.find_all(exp.Fetch) if (options := fetch.args.get("limit_options")))
-    if tree.find(exp.Rank, exp.DenseRank) or any(options.args.get("with_ties") for options in ties):
-        return True
-    sides = (side for node in tree.find_all(exp.EQ) for side in (node.left, node.right))
-    queries = (side.unnest() for side in sides if isinstance(side, exp.Subquery))
-    return any(
-        isinstance(query, exp.Select) and any(isinstance(unwrapped(one), exp.Max | exp.Min) for one in query.selects)
-        for query in queries
-    )
+def _selected_extremes(tree: exp.Expr) -> Iterator[str]:
+    """Yield `max` or `min` for each rank, FETCH WITH TIES, and equality with the highest or lowest value in `tree`."""
+    for fetch in tree.find_all(exp.Fetch):
+        options = fetch.args.get("limit_options")
+        if options and options.args.get("with_ties") and fetch.parent:
+            yield from _first_in(fetch.parent.args.get("order"))
+    for window in tree.find_all(exp.Window):
+        if isinstance(window.this, exp.Rank | exp.DenseRank):
+            yield from _first_in(window.args.get("order"))
+    for side in (side for node in tree.find_all(exp.EQ) for side in (node.left, node.right)):
+        query = side.unnest() if isinstance(side, exp.Subquery) else None
+        for one in query.selects if isinstance(query, exp.Select) else ():
+            value = unwrapped(one)
+            if isinstance(value, exp.Max | exp.Min):
+                yield value.key
+
+
+def _first_in(order: exp.Expr | None) -> Iterator[str]:
+    """Yield which extreme comes first in `order`, if there is one."""
+    if order is not None:
+        yield "max" if order.expressions[0].args.get("desc") else "min"
 
 
 def _is_period(expression: exp.Expr, shown: ColumnFormat, cells: Sequence[Any]) -> bool:

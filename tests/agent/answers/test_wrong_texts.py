@@ -188,6 +188,23 @@ def test_no_reference_says_more_than_the_rows(sql: str, rows: list[list[Any]], t
     assert result.problems and not result.text, result
 
 
+@pytest.mark.parametrize(
+    ("sql", "extreme", "other"),
+    [
+        ("SELECT city, total FROM orders WHERE total = (SELECT {} (total) FROM orders)", "MIN", "MAX"),
+        ("SELECT city, total FROM (SELECT city, total, RANK() OVER (ORDER BY total {}) AS r FROM orders) WHERE r = 1",
+         "ASC", "DESC"),
+        ("SELECT city, total FROM orders ORDER BY total {} FETCH FIRST 1 ROWS WITH TIES", "ASC", "DESC"),
+    ],
+)  # fmt: skip
+def test_rows_with_the_lowest_value_do_not_have_the_highest(sql: str, extreme: str, other: str) -> None:
+    rows = [["Berlin", 3], ["Paris", 3]]
+    for word, right, wrong in ((extreme, "min", "max"), (other, "max", "min")):
+        facts = facts_about(sql.format(word), rows)
+        assert fill(f"Berlin and Paris: {{{right}.total}}.", facts, Said("Berlin, Paris")).text
+        assert fill(f"Berlin and Paris: {{{wrong}.total}}.", facts, Said("Berlin, Paris")).problems
+
+
 def test_two_periods_need_the_direction_also_in_two_sentences() -> None:
     facts = facts_about(MONTHS, TREND)
     first = fill("It began at {1.u} in {1.month}.", facts, Said("?"))
