@@ -237,7 +237,7 @@ TEXTS = {
     "data_percent": "Prozentwerte wurden als Anteile gelesen (12,5 % ist 0,125): {count}",
     "data_percent_mixed": "Prozentwerte wurden als Anteile gelesen (12,5 % ist 0,125): {count}; Zahlen ohne Prozentzeichen blieben, wie sie sind, vielleicht in einem anderen Maßstab: {without}, etwa {examples}",
     "data_currency": "die Währung {codes} wurde aus Zahlen entfernt: {count}",
-    "data_marks": "Zahlen wurden mit dem Dezimalzeichen '{decimal}' gelesen; Tausendertrennzeichen wurden entfernt, wie in {example}",
+    "data_marks": "Zahlen wie {example} wurden mit dem Dezimalzeichen '{decimal}' gelesen",
     "data_marks_ambiguous": "keine Zelle unterscheidet Tausender von Dezimalstellen; {example} wurde mit dem Dezimalzeichen '{decimal}' gelesen",
     "data_date_style": "Datumsangaben sind als {style} geschrieben",
     "data_date_ambiguous": "keine Zelle unterscheidet Tag und Monat; Datumsangaben wurden als {style} gelesen, zum Beispiel {example}",

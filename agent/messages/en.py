@@ -242,7 +242,7 @@ TEXTS = {
     "data_percent": "percentages were read as shares (12.5 % is 0.125): {count}",
     "data_percent_mixed": "percentages were read as shares (12.5 % is 0.125): {count}; numbers without a percent sign were left as they are, perhaps in another scale: {without}, such as {examples}",
     "data_currency": "the currency {codes} was left out of numbers: {count}",
-    "data_marks": "numbers were read with the decimal mark '{decimal}'; separators of thousands were removed, as in {example}",
+    "data_marks": "numbers such as {example} were read with the decimal mark '{decimal}'",
     "data_marks_ambiguous": "no cell tells thousands from decimals; {example} was read with the decimal mark '{decimal}'",
     "data_date_style": "dates are written as {style}",
     "data_date_ambiguous": "no cell tells day from month; dates were read as {style}, such as {example}",

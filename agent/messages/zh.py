@@ -249,7 +249,7 @@ TEXTS = {
     "data_percent": "{count} 个百分数已读作小数：12.5 % 为 0.125",
     "data_percent_mixed": "百分数按比例读取（12.5% 即 0.125）：{count}；没有百分号的数字保持原样，可能是另一种尺度：{without}，例如 {examples}",
     "data_currency": "{count} 个数字去掉了货币 {codes}",
-    "data_marks": "数字按小数点“{decimal}”读取，已去掉千位分隔符，例如 {example}",
+    "data_marks": "像 {example} 这样的数字按小数点“{decimal}”读取",
     "data_marks_ambiguous": "没有单元格能区分千位与小数；{example} 按小数点“{decimal}”读取",
     "data_date_style": "日期写作 {style}",
     "data_date_ambiguous": "没有单元格能区分日与月；日期按 {style} 读取，例如 {example}",
