@@ -9,7 +9,7 @@ from typing import Any
 
 from datasphinx.agent.clarify.codes import unexplained_code
 from datasphinx.agent.errors import ExampleInvalid, InputInvalid, NotFound, Refused, StatementError
-from datasphinx.agent.examples.example import checked_example
+from datasphinx.agent.examples.example import check_example
 from datasphinx.agent.knowledge.entries import ChoiceEntry, TermEntry, VerifiedEntry
 from datasphinx.agent.knowledge.folder import folder_label
 from datasphinx.agent.knowledge.knowledge import Item, Place
@@ -225,11 +225,10 @@ def _proposals_of(turn: Turn, name: str, source: Source, user: str) -> Iterator[
 
 
 def _proposal_of(turn: Turn, name: str, source: Source, user: str) -> Proposal:
-    example = checked_example(turn["question"], turn["sql"], source)
     return Proposal(
         source=name,
-        question=example.question,
-        sql=example.sql,
+        question=check_example(turn["question"], turn["sql"], source),
+        sql=turn["sql"].strip(),
         choice=None,
         clarifications=tuple(clarification["answer"] for clarification in turn["clarifications"]),
         proposed_by=user,

@@ -17,8 +17,7 @@ from datasphinx.agent.core.result_cache import RunResults
 from datasphinx.agent.datasets.registry import Registry
 from datasphinx.agent.datasets.source import DatasetSources
 from datasphinx.agent.errors import DriverMissing, SourceNotFound, Unanswered
-from datasphinx.agent.examples.selection import ExampleSelector, StoredExamples
-from datasphinx.agent.examples.store import ExampleStore
+from datasphinx.agent.examples.selection import ExampleSelector, VerifiedExamples
 from datasphinx.agent.generation.estimator import ConfidenceEstimator
 from datasphinx.agent.generation.validations import Validations
 from datasphinx.agent.generation.verified import KnowledgeQueries, VerifiedSelector
@@ -149,7 +148,7 @@ class Services:
     @cached_property
     def examples(self) -> ExampleSelector:
         """The selection of few-shot examples for a question."""
-        return StoredExamples(ExampleStore(self.settings.data_dir), self.embedder, self.settings.shots)
+        return VerifiedExamples(self.embedder, self.settings.shots)
 
     def of_part(self, part_id: str) -> "Services":
         """Return the services for a question of a report: these."""

@@ -44,7 +44,7 @@ _REMOVED = {
     "embedded_candidates": "it is always 3",
     "request_timeout_s": "it is 1.5 times DATASPHINX_MAX_QUESTION_S",
     "chat_sql": "answers under /v1 always end with their SQL",
-    "keep_accepted_examples": "accepted answers become proposals; `datasphinx examples add` stores examples",
+    "keep_accepted_examples": "accepted answers become proposals, and with their review examples",
     "oidc.jwks_url": "the keys are those of the issuer's discovery document",
     "embed": "link to the page, or use /v1 or MCP from a page of yours",
     "studio_any_source": "use DATASPHINX_SOURCES",
@@ -467,7 +467,8 @@ class Settings(ServiceSettings):
     )
     shots: Shots = Field(
         default=3,
-        description="Number of few-shot examples in a prompt: 0, 1, 3 or 5; none for the embedded model.",
+        description="Number of verified queries in a prompt as few-shot examples: 0, 1, 3 or 5; none for the embedded "
+        "model.",
     )
     effort: Effort = Field(
         default="medium",
@@ -557,7 +558,7 @@ class Settings(ServiceSettings):
     )
     data_dir: Path = Field(
         default_factory=lambda: platformdirs.user_data_path("datasphinx"),
-        description="Folder of the event log, threads, examples, uploaded files and datasets.",
+        description="Folder of the event log, threads, uploaded files and datasets.",
     )
     record: bool = Field(
         default=True, description="Keep an event log of all questions, which can be verified and replayed."

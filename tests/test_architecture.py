@@ -110,7 +110,6 @@ MAY_RUN_STATEMENTS = (
     "agent/record/migrations.py",
     "agent/record/proposals.py",
     "agent/record/store.py",
-    "agent/examples/store.py",
     "agent/conversation/postgres_threads.py",
     "agent/conversation/sqlite_threads.py",
     "agent/server/quota.py",
@@ -119,7 +118,7 @@ MAY_RUN_STATEMENTS = (
 """The choke point, its far end in a worker process, constants that open, reset and stop a session or ask for grants,
 functions of users, tables and where their rows are stored, and the writers of files of the project's own:
 the sample database, made-up rows to train on, the index of values, datasets in the making, the record of runs,
-few-shot examples, threads, and what processes share beside them."""
+threads, and what processes share beside them."""
 
 
 def statement_calls(tree: ast.AST) -> Iterator[str]:
@@ -182,7 +181,6 @@ MAY_CONNECT = {
     "agent/datasets/workspace.py": {"duckdb"},
     "agent/record/migrations.py": set(),
     "agent/record/store.py": {"sqlite3"},
-    "agent/examples/store.py": set(),
     "agent/conversation/sqlite_threads.py": {"sqlite3"},
     "agent/conversation/postgres_threads.py": {"psycopg"},
     "agent/server/quota.py": set(),
@@ -193,7 +191,7 @@ MAY_CONNECT = {
 DRIVERS = {"sqlite3", "psycopg", "pymysql", "duckdb", "aiosqlite", "asyncpg", "MySQLdb"}
 
 
-MAKE_ENGINES = {"agent/sql/database.py", "agent/record/store.py", "agent/examples/store.py"}
+MAKE_ENGINES = {"agent/sql/database.py", "agent/record/store.py"}
 
 
 def connections(name: str, tree: ast.AST) -> Iterator[str]:

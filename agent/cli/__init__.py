@@ -12,7 +12,6 @@ import typer
 from datasphinx.agent.cli.ask import ask as ask_command
 from datasphinx.agent.cli.doctor import doctor
 from datasphinx.agent.cli.evals import eval_app
-from datasphinx.agent.cli.examples import examples_app
 from datasphinx.agent.cli.key import key_app
 from datasphinx.agent.cli.knowledge import knowledge_app
 from datasphinx.agent.cli.model import model_app
@@ -25,7 +24,6 @@ from datasphinx.agent.cli.trace import trace_app
 from datasphinx.agent.errors import ANSWERED, DOMAIN, USAGE, DatasphinxError
 
 app = typer.Typer(name="datasphinx", invoke_without_command=True, rich_markup_mode=None)
-app.add_typer(examples_app, name="examples")
 app.add_typer(knowledge_app, name="knowledge")
 app.add_typer(model_app, name="model")
 app.add_typer(source_app, name="source")

@@ -1,6 +1,5 @@
 """`datasphinx eval`: measure execution match."""
 
-import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,9 +12,7 @@ from datasphinx.agent.types import MAX_EMBEDDED_CANDIDATES, EmbeddedOptions
 
 if TYPE_CHECKING:
     from datasphinx.agent.evals.run import Report
-    from datasphinx.agent.settings import Settings
 
-logger = logging.getLogger("datasphinx")
 
 Questions = Annotated[Path, typer.Option(help="JSON lines with id, db_id, question and sql.")]
 Databases = Annotated[Path, typer.Option(help="Folder of SQLite files, each named by its db_id.")]
@@ -93,26 +90,9 @@ def run_eval(
         raise typer.BadParameter(message, param_hint="--candidates")
     embedded = EmbeddedOptions(candidates=candidates or EmbeddedOptions.candidates)
     dataset = Dataset(read_questions(questions), databases)
-    if settings.shots and not settings.uses_embedded_model:
-        dataset = _without_examples(dataset, settings)
     with evals.progress_bar(quiet=settings.log_json) as advance:
         report = evals.run(dataset.first(limit), settings, advance, embedded if settings.uses_embedded_model else None)
     _print_report(report, as_json or settings.log_json)
-
-
-def _without_examples(dataset: Dataset, settings: "Settings") -> Dataset:
-    """Return `dataset` without the questions that are examples, and state how many these are."""
-    from datasphinx.agent.evals.run import without_examples
-    from datasphinx.agent.examples.store import ExampleStore
-
-    kept = without_examples(dataset, ExampleStore(settings.data_dir).examples())
-    if count := len(dataset.questions) - len(kept.questions):
-        text = f"questions left out, because they are examples: {count}"
-        if settings.log_json:
-            logger.warning("[EVAL] %s", text)
-        else:
-            echo(text, error=True)
-    return kept
 
 
 def _print_report(report: "Report", is_quiet: bool) -> None:

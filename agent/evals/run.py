@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -15,7 +15,6 @@ from datasphinx.agent.errors import DatasphinxError, InternalError
 from datasphinx.agent.evals.datasets import Dataset, Question, find_databases, read_predictions, require_predictions
 from datasphinx.agent.evals.match import Match, results_match
 from datasphinx.agent.evals.report import Outcome, Progress, Report, overlaps, progress_bar
-from datasphinx.agent.examples.example import Example
 from datasphinx.agent.graph import Graph, build_graph
 from datasphinx.agent.llm.schemas import GeneratedSQL
 from datasphinx.agent.llm.scripted import Scripted, ScriptedModel
@@ -69,17 +68,6 @@ def replay(
     require_predictions(part.questions, recorded, predictions)
     services_for = _recorded_services(recorded, settings)
     return evaluate(part.questions, find_databases(part), services_for, on_progress)
-
-
-def without_examples(dataset: Dataset, examples: Iterable[Example]) -> Dataset:
-    """Return `dataset` without the questions whose text or reference is that of one of `examples` in prompts."""
-    known = {_normalised(text) for example in examples for text in (example.question, example.sql)}
-    kept = [each for each in dataset.questions if known.isdisjoint(map(_normalised, (each.question, each.sql)))]
-    return Dataset(kept, dataset.databases)
-
-
-def _normalised(text: str) -> str:
-    return " ".join(text.rstrip("; \n").casefold().split())
 
 
 def run(

@@ -1,1 +1,1 @@
-"""Few-shot examples: validation, storage, selection by similarity, and their rendering in a prompt."""
+"""Few-shot examples from verified queries: validation, selection by similarity, and their rendering in a prompt."""

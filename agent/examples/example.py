@@ -1,10 +1,6 @@
-"""A few-shot example: a question about a source, the statement that answers it, and the validation of both."""
+"""Validation of few-shot examples: a question about a source, and the statement that answers it."""
 
-import hashlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+from collections.abc import Iterator
 
 from sqlglot import exp
 
@@ -18,9 +14,7 @@ from datasphinx.agent.sql.guard import parse
 from datasphinx.agent.sql.names import table_of
 from datasphinx.agent.sql.statement_cache import StatementCache
 from datasphinx.agent.sql.validation import validated_sql
-from datasphinx.agent.types import Clarification
 
-_ID_DIGITS = 16
 MAX_CHARACTERS = 4_000
 """Maximum length of an example in characters, so that five examples fit into a prompt."""
 _ERROR_QUESTION_CHARS = 60
@@ -28,51 +22,20 @@ _CONDITION_PARENTS = (exp.Connector, exp.Where, exp.Having, exp.Qualify, exp.Joi
 """Parents of a complete condition or result column."""
 
 
-@dataclass(frozen=True)
-class Example:
-    """A question, the SQL that answers it, and the user's clarifications.
-
-    `source` is the value of `datasphinx.agent.sql.database.Database.identity`, which does not depend on the source's
-    name.
-    """
-
-    question: str
-    sql: str
-    source: str
-    clarifications: list[Clarification] = field(default_factory=list)
-
-    @cached_property
-    def id(self) -> str:
-        """The id, a hash of the source and the question; white space and case of the question are ignored."""
-        words = " ".join(self.question.split()).casefold()
-        digest = hashlib.sha256(f"{self.source}\n{words}".encode("utf-8", "backslashreplace"))
-        return f"ex_{digest.hexdigest()[:_ID_DIGITS]}"
-
-    def shown(self) -> dict[str, Any]:
-        """Return the id and the fields that a model is shown, as JSON values."""
-        return {
-            "id": self.id,
-            "question": self.question,
-            "sql": self.sql,
-            "clarifications": self.clarifications,
-        }
-
-
-def checked_example(question: str, sql: str, source: Source, clarifications: Sequence[Clarification] = ()) -> Example:
-    """Return a validated example; the statement is checked, but not executed.
+def check_example(question: str, sql: str, source: Source) -> str:
+    """Return the normalised question of a statement that may become an example; the statement is not executed.
 
     Raises:
         ExampleInvalid: it is too long, the question has no words, or the statement contains a value of a secret column.
         StatementRefused: the statement cannot be parsed, the guard refuses it, or it reads an unknown table.
         NamesUnknown, StatementUnsound: a column is unknown, or the database would refuse the statement.
     """
-    texts = [sql, *(text for clarification in clarifications for text in clarification.values())]
-    cleaned = _cleaned_question(question, texts)
+    cleaned = _cleaned_question(question, sql)
     validated_sql(sql, source.catalog)
     secret = compared_secret(sql, source.catalog)
     if secret:
         raise _invalid(question, Message("secret_compared", column=secret))
-    return Example(cleaned, sql.strip(), source.database.identity, list(clarifications))
+    return cleaned
 
 
 _usable: StatementCache[bool] = StatementCache()
@@ -148,14 +111,13 @@ def _enclosing_condition(value: exp.Expr) -> tuple[exp.Expr, bool]:
     return node, is_comparison
 
 
-def _cleaned_question(question: str, others: Sequence[object]) -> str:
-    """Return the normalized question, after checking the length and encoding of it and the `others` together."""
-    texts = [question, *map(str, others)]
-    length = sum(map(len, texts))
+def _cleaned_question(question: str, sql: str) -> str:
+    """Return the normalised question, after checking the length and encoding of it and `sql` together."""
+    length = len(question) + len(sql)
     if length > MAX_CHARACTERS:
         raise _invalid(question, Message("length_over_limit", count=length, limit=MAX_CHARACTERS))
     try:
-        "".join(texts[1:]).encode()
+        sql.encode()
         return clean_question(question, MAX_CHARACTERS)
     except UnicodeEncodeError as error:
         raise _invalid(question, Message("contains_surrogate")) from error

@@ -1,4 +1,4 @@
-"""Ranking of few-shot examples by the semantic similarity of their questions."""
+"""Ranking of questions by their semantic similarity to another one."""
 
 from collections.abc import Iterator, Sequence
 from typing import cast
@@ -7,35 +7,34 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.example_selectors import SemanticSimilarityExampleSelector
 from langchain_core.vectorstores import InMemoryVectorStore
 
-from datasphinx.agent.examples.example import Example
 from datasphinx.agent.retrieval.semantic import Embedder
 
 _FIRST_RANKED = 20
-"""Number of examples ranked at first; all are ranked only if the caller reads on."""
+"""Number of questions ranked at first; all are ranked only if the caller reads on."""
 
 
-class SimilarExamples:
-    """The examples of one source, ranked by langchain-core's `SemanticSimilarityExampleSelector`."""
+class SimilarQuestions:
+    """The questions of one source, ranked by langchain-core's `SemanticSimilarityExampleSelector`."""
 
-    def __init__(self, examples: Sequence[Example], embedder: Embedder) -> None:
+    def __init__(self, questions: Sequence[str], embedder: Embedder) -> None:
         """Compute the vectors of the questions."""
-        self.examples = examples
+        self.questions = questions
         self._selector = SemanticSimilarityExampleSelector.from_examples(
-            [{"question": example.question, "position": str(position)} for position, example in enumerate(examples)],
+            [{"question": question} for question in questions],
             _Embeddings(embedder),
             InMemoryVectorStore,
             input_keys=["question"],
         )
 
-    def ranked(self, question: str) -> Iterator[Example]:
-        """Yield all examples, most similar to `question` first."""
+    def ranked(self, question: str) -> Iterator[str]:
+        """Yield all questions, most similar to `question` first."""
         yielded = 0
-        for count in (_FIRST_RANKED, len(self.examples)):
+        for count in (_FIRST_RANKED, len(self.questions)):
             # Copied because threads share the selector.
             selector = self._selector.model_copy(update={"k": count})
             for match in selector.select_examples({"question": question})[yielded:]:
                 yielded += 1
-                yield self.examples[int(match["position"])]
+                yield match["question"]
 
 
 class _Embeddings(Embeddings):

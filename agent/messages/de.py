@@ -162,17 +162,13 @@ TEXTS = {
     # Few-shot examples
     "example_invalid": "{place} kann nicht als Beispiel gespeichert werden: {reason}.",
     "knowledge_file_invalid": "Die Datei {path} kann nicht importiert werden: {reason}.",
-    "examples_refused": "Kein Beispiel aus {file} wurde gespeichert. Korrigieren oder entfernen Sie diese Zeilen: {problems}",
-    "example_unknown": "Es gibt kein Beispiel {example_id}. `datasphinx examples list` listet die Beispiele auf.",
     "proposal_unknown": "Es gibt keinen Vorschlag {proposal_id}. `datasphinx knowledge review list` listet die Vorschläge auf.",
     "proposal_closed": "Der Vorschlag {proposal_id} wurde schon geprüft: {status}.",
     "proposal_invalid": "Der Vorschlag {proposal_id} wurde nicht angenommen: {problems}.",
     "knowledge_not_writable": "Die Wissensdatei {file} kann nicht geschrieben werden: {reason}. Prüfen Sie die Rechte des Ordners und die Form der Datei.",
     "review_not_permitted": "Mit diesem Schlüssel oder Token dürfen Sie keine Vorschläge prüfen. DATASPHINX_REVIEW_KEYS nennt die Schlüssel, die es dürfen, `roles` von DATASPHINX_OIDC die Benutzer.",
     "part_not_extensible": "im Teil `{part}` stehen die Einträge nicht untereinander",
-    "examples_unavailable": "Die Few-Shot-Beispiele in {store} sind nicht verwendbar: {reason}. Reparieren oder entfernen Sie die Datei; DATASPHINX_SHOTS=0 schaltet Beispiele ab.",
     "engine_untested": "experimentell: Das System {engine} der Quelle {source} wird unterstützt, wurde aber nicht mit einem Server getestet.",
-    "examples_unseen": "Das eingebettete Modell erhält keine Beispiele, weil es nicht mit ihnen trainiert wurde. Ein anderes Modell sieht sie, sobald DATASPHINX_LLM_BASE_URL oder DATASPHINX_LLM_API_KEY gesetzt ist.",
     # Analyst
     "query_spec_invalid": "Die Abfragebeschreibung ist nicht verwendbar: {problems}. Korrigieren Sie die genannten Stellen.",
     "tool_call_invalid": "Der Aufruf von {tool} ist nicht möglich: {problems}. Korrigieren Sie die genannten Stellen.",

@@ -167,17 +167,13 @@ TEXTS = {
     # Few-shot examples
     "example_invalid": "{place} cannot be kept as an example: {reason}.",
     "knowledge_file_invalid": "The file {path} cannot be imported: {reason}.",
-    "examples_refused": "No example of {file} was kept. Correct or remove these lines: {problems}",
-    "example_unknown": "There is no example {example_id}. `datasphinx examples list` lists the examples.",
     "proposal_unknown": "There is no proposal {proposal_id}. `datasphinx knowledge review list` lists the proposals.",
     "proposal_closed": "The proposal {proposal_id} has been reviewed before: {status}.",
     "proposal_invalid": "The proposal {proposal_id} was not accepted: {problems}.",
     "knowledge_not_writable": "The knowledge file {file} cannot be written: {reason}. Check the permissions of the folder and the form of the file.",
     "review_not_permitted": "This key or token must not review proposals. DATASPHINX_REVIEW_KEYS lists the keys that may, `roles` of DATASPHINX_OIDC the users.",
     "part_not_extensible": "the part `{part}` is not written with one entry below the other",
-    "examples_unavailable": "The few-shot examples in {store} cannot be used: {reason}. Repair or remove the file; DATASPHINX_SHOTS=0 turns examples off.",
     "engine_untested": "experimental: the engine {engine} of the source {source} is supported, but has not been tested with a server.",
-    "examples_unseen": "The embedded model is shown no examples, because it was not trained on them. Another model sees them once DATASPHINX_LLM_BASE_URL or DATASPHINX_LLM_API_KEY is set.",
     # Analyst
     "query_spec_invalid": "The query spec cannot be used: {problems}. Correct it in the places named.",
     "tool_call_invalid": "The call of {tool} cannot be made: {problems}. Correct it in the places named.",

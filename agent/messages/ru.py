@@ -167,17 +167,13 @@ TEXTS = {
     # Few-shot examples
     "example_invalid": "{place} нельзя сохранить как пример: {reason}.",
     "knowledge_file_invalid": "Файл {path} нельзя импортировать: {reason}.",
-    "examples_refused": "Из {file} ничего не сохранено. Исправьте или удалите эти строки: {problems}",
-    "example_unknown": "Примера {example_id} нет. Сохранённые примеры показывает `datasphinx examples list`.",
     "proposal_unknown": "Предложения {proposal_id} нет. Список предложений показывает `datasphinx knowledge review list`.",
     "proposal_closed": "Предложение {proposal_id} уже рассмотрено: {status}.",
     "proposal_invalid": "Предложение {proposal_id} не принято: {problems}.",
     "knowledge_not_writable": "Файл знаний {file} не удалось записать: {reason}. Проверьте права на папку и вид файла.",
     "review_not_permitted": "С этим ключом или токеном нельзя рассматривать предложения. Ключи перечислены в DATASPHINX_REVIEW_KEYS, пользователи — в `roles` настройки DATASPHINX_OIDC.",
     "part_not_extensible": "раздел `{part}` записан не построчно, по одной записи",
-    "examples_unavailable": "Примеры в {store} недоступны: {reason}. Исправьте или удалите файл; DATASPHINX_SHOTS=0 отключает примеры.",
     "engine_untested": "экспериментально: СУБД {engine} источника {source} поддерживается, но не проверена на сервере.",
-    "examples_unseen": "Встроенная модель не видит примеров: она на них не обучена. Их увидит другая модель, если задать DATASPHINX_LLM_BASE_URL или DATASPHINX_LLM_API_KEY.",
     # Analyst
     "query_spec_invalid": "Спецификацию запроса нельзя использовать: {problems}. Исправьте её в указанных местах.",
     "tool_call_invalid": "Вызов {tool} невозможен: {problems}. Исправьте его в указанных местах.",

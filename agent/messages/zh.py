@@ -175,17 +175,13 @@ TEXTS = {
     # Few-shot examples
     "example_invalid": "{place} 无法作为示例保存：{reason}。",
     "knowledge_file_invalid": "无法导入文件 {path}：{reason}。",
-    "examples_refused": "{file} 中的内容均未保存。请更正或删除这些行：{problems}",
-    "example_unknown": "没有示例 {example_id}。`datasphinx examples list` 会列出已保存的示例。",
     "proposal_unknown": "没有提案 {proposal_id}。`datasphinx knowledge review list` 会列出提案。",
     "proposal_closed": "提案 {proposal_id} 已审核过：{status}。",
     "proposal_invalid": "提案 {proposal_id} 未被接受：{problems}。",
     "knowledge_not_writable": "无法写入知识文件 {file}：{reason}。请检查文件夹的权限和文件的写法。",
     "review_not_permitted": "此密钥或令牌无权审核提案。有权的密钥列在 DATASPHINX_REVIEW_KEYS 中，有权的用户由 DATASPHINX_OIDC 的 `roles` 决定。",
     "part_not_extensible": "`{part}` 部分不是逐条分行书写的",
-    "examples_unavailable": "示例 {store} 无法使用：{reason}。请修复或删除该文件；设置 DATASPHINX_SHOTS=0 可关闭示例。",
     "engine_untested": "实验性：支持数据源 {source} 的引擎 {engine}，但尚未在服务器上测试。",
-    "examples_unseen": "内置模型不会看到示例，因为它未针对示例训练。设置 DATASPHINX_LLM_BASE_URL 或 DATASPHINX_LLM_API_KEY 后，所配置的模型会看到这些示例。",
     # Analyst
     "query_spec_invalid": "查询规格无法使用：{problems}。请在所示位置更正。",
     "tool_call_invalid": "无法调用 {tool}：{problems}。请在所示位置更正。",

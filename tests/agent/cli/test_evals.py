@@ -12,8 +12,6 @@ import pytest
 from datasphinx.agent import errors
 from datasphinx.agent.embedded import server as local
 from datasphinx.agent.embedded.prefix_cache import PrefixCache
-from datasphinx.agent.examples.example import Example
-from datasphinx.agent.examples.store import ExampleStore
 from tests.support import commands
 from tests.support.fake_openai import FakeOpenAI
 
@@ -98,19 +96,6 @@ def test_what_makes_no_sense_is_a_usage_error(asks: Run, adapters: list[bool], a
     assert (code, report) == (errors.USAGE, {})
     assert arguments[0] in err
     assert adapters == []
-
-
-def test_a_question_that_is_an_example_is_left_out(
-    asks: Run, server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", server.base_url)
-    monkeypatch.setenv("DATASPHINX_LLM_MODEL", "fake")
-    monkeypatch.setenv("DATASPHINX_DATA_DIR", str(tmp_path / "data"))
-    ExampleStore(tmp_path / "data").add([Example("How many  BOOKS are there?", "SELECT 1", "x")])
-    code, report, err = asks()
-
-    assert (code, report["n"], server.requests) == (0, 0, [])
-    assert "questions left out, because they are examples: 1" in err
 
 
 def test_a_wrong_answer_is_in_the_report(asks: Run, server: FakeOpenAI, adapters: list[bool]) -> None:

@@ -29,7 +29,7 @@ from tests.support.source_files import nodes, trees
 TEXT_FACTS = ("reason", "problems", "findings", "unknown", "rights", "limit", "what")
 """Facts of errors that are texts, not names or numbers."""
 
-COMMANDS = ("agent/evals/", "agent/examples/importing", "agent/sql/guard/lint")
+COMMANDS = ("agent/evals/", "agent/sql/guard/lint")
 """Modules of commands, whose texts are in English."""
 
 PROPER_NAMES = {

@@ -248,7 +248,6 @@ def no_database(path: Path) -> None:
         ("private cache", no_folder),
         ("private store/record.sqlite", no_database),
         pytest.param("private store/threads.sqlite", no_database, marks=pytest.mark.heavy),
-        pytest.param("private store/examples.sqlite", no_database, marks=pytest.mark.heavy),
         ("private store/files", no_folder),
         pytest.param("private store/datasets", no_folder, marks=pytest.mark.heavy),
         pytest.param("private store/threads", no_folder, marks=pytest.mark.heavy),
