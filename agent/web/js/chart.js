@@ -68,7 +68,7 @@ export function inLanguage(option) {
   if (option.visualMap) written.visualMap = { ...option.visualMap, formatter: (value) => tickText(value, shown) };
   if (option.tooltip) written.tooltip = { ...option.tooltip, valueFormatter: (value) => cellsText(value, shown, along) };
   const series = option.series?.map((each) => (each.type === "pie"
-    ? { ...each, label: { ...each.label, formatter: option.legend?.show ? shareText : (part) => `${part.name}\n${shareText(part)}` }, labelLine: { length: 8, length2: 4 } } : each));
+    ? { ...each, label: { ...each.label, formatter: (part) => [...(option.legend?.show ? [] : [part.name]), `${valueText(part.value, shown)} · ${shareText(part)}`].join("\n") }, labelLine: { length: 8, length2: 4 } } : each));
   return { ...option, ...written, ...(series && { series }) };
 }
 

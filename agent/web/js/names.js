@@ -31,7 +31,8 @@ const pen = document.createElement("canvas").getContext("2d");
  */
 export function withNames({ type, option }, width, font) {
   pen.font = font;
-  const lies = type === "bar" && isStanding(option) && !isCalendar(option) && !fits(option.xAxis.data, width);
+  const lies = type === "bar" && isStanding(option) && !isCalendar(option)
+    && !(fits(option.xAxis.data, width) && (option.series.length > 1 || fits(shownValues(option), width)));
   const turned = lies ? swapped(option) : option;
   const { xAxis: x, yAxis: y, series } = turned;
   const rows = y?.type === "category" && y.data.length <= MOST_ROWS ? y.data.length : 0;
@@ -42,11 +43,16 @@ export function withNames({ type, option }, width, font) {
     ...(rows && x.type !== "value" && { yAxis: { ...y, axisLabel: { ...y.axisLabel, interval: 0 } } }),
     ...(below === "upright" && { xAxis: { ...x, axisLabel: { ...x.axisLabel, interval: 0 } } }),
     ...(below === "slanted" && slanted(turned, width)) };
-  const named = rows ? withValues(shown) : withEnds({ ...shown, series: series.map((each) => withMarks(each, width)) }, width);
+  const named = isOfBars(shown) ? withValues(shown, width) : withEnds({ ...shown, series: series.map((each) => withMarks(each, width)) }, width);
   const lines = hasLegend(named, width) ? linesOf(named.legend.data, width) : 0;
-  const height = rows ? Math.ceil(rows * ROW * Math.max(1, 0.6 * beside)) + 96 : lines > 1 && HEIGHT;
+  const height = rows ? Math.ceil(rows * ROW * Math.max(1, 0.7 * beside)) + 96 : lines > 1 && HEIGHT;
   return { option: lines ? withLegend(named, lines) : named, height: height && height + Math.max(0, lines - 1) * LEGEND_LINE,
     form: `${lies} ${below} ${splitsOf(width)} ${width >= ENDS_WIDTH} ${lines}` };
+}
+
+/** Return whether there are bars alone, each with a name. */
+function isOfBars({ series, xAxis, yAxis }) {
+  return series.every(({ type }) => type === "bar") && [xAxis, yAxis].some((axis) => axis?.type === "category");
 }
 
 /** Return whether names stand in a legend: those of a pie only where they do not fit beside it. */
@@ -128,16 +134,27 @@ function lying({ xAxis, yAxis }, width) {
     yAxis: { ...yAxis, nameLocation: "start", nameGap: 15, nameTextStyle: { align: "left" }, axisLabel: { ...yAxis.axisLabel, interval: 0 } } };
 }
 
-/** Return the option with the value at the end of each bar in place of an axis, if there is one series of bars to the right. */
-function withValues(option) {
-  const [first, ...others] = option.series;
-  if (others.length || first.type !== "bar" || first.data.some((value) => value < 0)) return option;
-  const format = option.formats?.values ?? { kind: "number", decimals: 2 };
-  const shown = (value) => (value === null ? "" : valueText(value, format));
-  const label = { show: true, position: "right", formatter: ({ value }) => shown(value) };
-  const right = Math.max(...first.data.map((value) => pen.measureText(shown(value)).width)) + GAP;
-  const xAxis = { ...option.xAxis, nameGap: 8, axisLabel: { show: false }, splitLine: { show: false } };
-  return { ...option, xAxis, series: [{ ...first, label }], grid: { ...option.grid, right } };
+/** Return the values of bars as their labels. */
+function shownValues({ series, formats }) {
+  const format = formats?.values ?? { kind: "number", decimals: 2 };
+  return series.flatMap(({ data }) => data).map((value) => (value === null ? "" : valueText(value, format)));
+}
+
+/** Return the option with the value at the right or the top of each bar, where they fit; rows of one series then have no axis of values. */
+function withValues(option, width) {
+  const { series, xAxis, yAxis, grid } = option;
+  if (series.some(({ stack }) => stack)) return option;
+  const lies = yAxis.type === "category";
+  const values = shownValues(option);
+  const widest = Math.max(...values.map((value) => pen.measureText(value).width));
+  if (!lies && widest + GAP / 2 > (width - MARGIN) / values.length) return option;
+  const label = ({ seriesIndex, dataIndex }) => values[seriesIndex * series[0].data.length + dataIndex];
+  const bars = series.map((each) => ({ ...each, label: { show: true, position: lies ? "right" : "top", formatter: label } }));
+  // The name of the axis stands above the label of the highest bar.
+  if (!lies) return { ...option, series: bars, yAxis: { ...yAxis, nameGap: 20 } };
+  const hasAxis = series.length > 1 || series[0].data.some((value) => value < 0);
+  return { ...option, series: bars, grid: { ...grid, right: widest + GAP },
+    ...(!hasAxis && { xAxis: { ...xAxis, nameGap: 8, axisLabel: { show: false }, splitLine: { show: false } } }) };
 }
 
 /** Return the option with the names of a few lines at their ends in place of a legend. */

@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 from tests.agent.datasets.files import FEB, JAN, book
 from tests.agent.page.actions import EXCEL, choose, unfold
 from tests.agent.page.said import ASKS, BY_AMOUNT, QUESTION, Model
+from tests.agent.page.shapes import SHAPES
 from tests.conftest import VALID
 
 COUNT = "SELECT COUNT(*) AS customers FROM customers"
@@ -77,6 +78,16 @@ class State(NamedTuple):
 
 
 STATES: dict[str, State] = {}
+DRAWN = """async (shapes) => {
+  const { chart: { chartView } } = await import(document.querySelector("script[type=module]").src);
+  document.body.classList.add("talking");
+  document.getElementById("turns").replaceChildren(...shapes.map(([name, option]) => {
+    const type = option.series[0].type;
+    const view = chartView({ type, option: { ...option, title: { text: name } } });
+    view.className = "answer";
+    return view;
+  }));
+}"""
 
 
 def state(**options: Any) -> Callable[[Callable[[Stage], Any]], Callable[[Stage], Any]]:
@@ -414,6 +425,13 @@ def board_settings(stage: Stage) -> None:
         choose(card, part)
     page.locator(".board-tools .menu summary").click()
     page.locator("#board").get_by_text("Rename", exact=True).click()
+
+
+@state()
+def charts(stage: Stage) -> None:
+    """All shapes of charts, with their names above them."""
+    stage.page.evaluate(DRAWN, [[name, option] for name, option in SHAPES.items()])
+    expect(stage.page.locator(".chart:has(canvas)")).to_have_count(len(SHAPES))
 
 
 @state()
