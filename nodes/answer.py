@@ -125,7 +125,8 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         told.alternatives = _alternatives(question, state["attempts"], result, source)
     told.definitions = applied_definitions(question.asked, source, sql)
     defined = defined_conditions(question.asked, source, sql)
-    told.filters = short_words([each for each in summary["conditions"] if each not in defined], language)
+    own = [each for each in summary["conditions"] if each not in defined]
+    told.filters = short_words(own, language, has_more=summary["more_conditions"])
     told.follow_ups = proposed_questions(form.get("follow_ups", ()), known, facts.names)
     turn = Turn(
         question=state["question"],

@@ -95,7 +95,7 @@ def compose_answer(
         sql=sql,
         tables=tables,
         charts=list(shown),
-        filters=short_words(summary["conditions"], language),
+        filters=short_words(summary["conditions"], language, has_more=summary["more_conditions"]),
     )
     if main["truncated"]:
         notice = render("truncated", language, count=len(main["rows"]))

@@ -8,6 +8,7 @@ from typing import Any
 from datasphinx.agent.formatting.formats import format_constant, joined
 from datasphinx.agent.messages import CONVENTIONS, Language, render
 from datasphinx.agent.schema.describe import one_line
+from datasphinx.agent.sql.summary import negated
 from datasphinx.agent.types import QueryCondition
 
 _VALUE_CHARS = 40
@@ -19,16 +20,18 @@ def condition_words(conditions: Sequence[QueryCondition], language: Language) ->
     return [_words(condition, language) for condition in conditions]
 
 
-def short_words(conditions: Sequence[QueryCondition], language: Language) -> list[str]:
+def short_words(conditions: Sequence[QueryCondition], language: Language, *, has_more: bool = False) -> list[str]:
     """Return `conditions` as people say them, such as `2024` and `without cancelled`.
 
     The column is left out where the values say what it is: of the only period, and of texts of several characters.
+    The last text tells of conditions without words if `has_more`.
     """
     periods = sum(condition["operator"] == "during" for condition in conditions)
     short = [_without_column(condition, language, periods) for condition in conditions]
     times = Counter(short)
     pairs = zip(short, conditions, strict=True)
-    return [words if words and times[words] == 1 else _words(condition, language) for words, condition in pairs]
+    told = [words if words and times[words] == 1 else _words(condition, language) for words, condition in pairs]
+    return [*told, render("filter_more", language)] if has_more else told
 
 
 def _without_column(condition: QueryCondition, language: Language, periods: int) -> str:
@@ -52,6 +55,8 @@ def _values(condition: QueryCondition, language: Language) -> list[str]:
 
 def _words(condition: QueryCondition, language: Language) -> str:
     column, operator = one_line(condition["column"]), condition["operator"]
+    if operator.startswith("not "):
+        return render("filter_except", language, words=_words({**condition, "operator": negated(operator)}, language))
     if operator in {"missing", "present"}:
         return render(f"filter_{operator}", language, column=column)
     shown = _values(condition, language)

@@ -72,6 +72,8 @@ TEXTS = {
     "filter_or": "{values} oder {last}",
     "filter_range": "{column} = {first} – {last}",
     "filter_without": "ohne {values}",
+    "filter_more": "weitere Bedingungen",
+    "filter_except": "außer {words}",
     "filter_contains": "{column} enthält {value}",
     "filter_lacks": "{column} enthält nicht {value}",
     "filter_starts": "{column} beginnt mit {value}",

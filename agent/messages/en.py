@@ -77,6 +77,8 @@ TEXTS = {
     "filter_or": "{values} or {last}",
     "filter_range": "{column} = {first} – {last}",
     "filter_without": "without {values}",
+    "filter_more": "further conditions",
+    "filter_except": "except {words}",
     "filter_contains": "{column} contains {value}",
     "filter_lacks": "{column} does not contain {value}",
     "filter_starts": "{column} starts with {value}",

@@ -77,6 +77,8 @@ TEXTS = {
     "filter_or": "{values} или {last}",
     "filter_range": "{column} = {first} – {last}",
     "filter_without": "без {values}",
+    "filter_more": "другие условия",
+    "filter_except": "кроме: {words}",
     "filter_contains": "{column} содержит {value}",
     "filter_lacks": "{column} не содержит {value}",
     "filter_starts": "{column} начинается с {value}",

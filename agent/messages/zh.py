@@ -85,6 +85,8 @@ TEXTS = {
     "filter_or": "{values}或{last}",
     "filter_range": "{column} = {first} – {last}",
     "filter_without": "不含 {values}",
+    "filter_more": "其他条件",
+    "filter_except": "除外：{words}",
     "filter_contains": "{column} 包含 {value}",
     "filter_lacks": "{column} 不包含 {value}",
     "filter_starts": "{column} 以 {value} 开头",

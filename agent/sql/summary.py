@@ -3,14 +3,14 @@
 import re
 from calendar import monthrange
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
 from itertools import chain
 from typing import Any, NamedTuple
 
 from sqlglot import exp
 
-from datasphinx.agent.schema.catalog import Catalog, Table
+from datasphinx.agent.schema.catalog import Catalog, Column, Table
 from datasphinx.agent.schema.words import readable
 from datasphinx.agent.sql.guard import shared_trees
 from datasphinx.agent.sql.meaning import has_times as holds_times
@@ -146,8 +146,7 @@ class QueryReader:
             if isinstance(node.this.unnest(), exp.Column):
                 return self._on_column(node.this.unnest(), select, "=", [False])
             condition = self._condition(node.this, select)
-            operator = condition and _NEGATED.get(condition["operator"])
-            return {**condition, "operator": operator} if condition and operator else None
+            return {**condition, "operator": negated(condition["operator"])} if condition else None
         if isinstance(node, exp.Or):
             return self._alternatives(node, select)
         if isinstance(node, exp.Column):
@@ -203,7 +202,8 @@ class QueryReader:
         if not inner or {"%", "_", "\\"} & set(inner):
             return None
         text = "".join(part[-1] for part in inner)
-        if ends and not begins and _PERIOD_PREFIX.fullmatch(text) and (days := days_in(text.rstrip("-"))):
+        is_period = ends and not begins and _PERIOD_PREFIX.fullmatch(text) and self._holds_dates(node.this, select)
+        if is_period and (days := days_in(text.rstrip("-"))):
             return self._on_column(node.this, select, "during", [day.isoformat() for day in days])
         operator = {(True, True): "contains", (False, True): "starts", (True, False): "ends"}.get((begins, ends), "=")
         return self._on_column(node.this, select, operator, [text])
@@ -214,34 +214,42 @@ class QueryReader:
             return None
         unit = period_unit(node)
         if unit:
-            values = _in_days(unit, operator, values)
+            operator, values = _in_days(unit, operator, values)
             if not values:
                 return None
-            node, operator = next(node.find_all(exp.Column)), "during"
-        has_times = self._has_times(node.unnest(), select)
+            node = next(node.find_all(exp.Column))
+        has_times = any(map(self._has_times, self._stored(node.unnest(), select)))
         while isinstance(node, _WRAPPERS):
+            if isinstance(node, exp.Cast | exp.TryCast) and node.to.is_type(*exp.DataType.INTEGER_TYPES):
+                # Several values of the column have this whole number.
+                return None
             node = node.this
         name = self.name(node, select)
         if name is None:
             return None
-        if has_times and operator in {"between", "≤", "="} and _is_date(values[-1]):
-            # All of the last day but its first moment is left out.
+        if has_times and operator in {"between", "≤", "=", ">", "≠"} and _is_date(values[-1]):
+            # Of the last day, only its first moment is meant.
             values = [*values[:-1], f"{values[-1][:10]}, 00:00"]
         if operator == "between" and all(_is_date(value) for value in values):
             operator = "during"
         values = [value[:10] if _is_date(value) else value for value in values]
         return QueryCondition(column=name, operator=operator, values=values)
 
-    def _has_times(self, node: exp.Expr, select: exp.Select) -> bool:
-        """Return whether `node` is a column of points in time with a time of day."""
-        origin = self.origin(node, select) if isinstance(node, exp.Column) else None
-        keys = self.catalog.keys_named(origin.table) if origin else ()
+    def _has_times(self, stored: tuple[Column, Table]) -> bool:
+        return holds_times(*stored, self.catalog)
+
+    def _holds_dates(self, node: exp.Expr, select: exp.Select) -> bool:
+        """Return whether `node` is a column of dates, which may be texts."""
         return any(
-            holds_times(column, self.catalog.tables[key], self.catalog)
-            for key in keys
-            for column in self.catalog.tables[key].columns
-            if origin and column.name.lower() == origin.column.lower()
+            column.type_class in ("date", "datetime") or days_in(column.minimum or "")
+            for column, _ in self._stored(node, select)
         )
+
+    def _stored(self, node: exp.Expr, select: exp.Select) -> Iterator[tuple[Column, Table]]:
+        """Yield the stored columns that `node` may be, with their tables."""
+        origin = self.origin(node, select) if isinstance(node, exp.Column) else None
+        for table in map(self.catalog.tables.__getitem__, self.catalog.keys_named(origin.table) if origin else ()):
+            yield from ((one, table) for one in table.columns if origin and one.name.lower() == origin.column.lower())
 
     def is_secret(self, node: exp.Expr) -> bool:
         """Return whether `node` contains a column that has the name of a secret one."""
@@ -359,12 +367,29 @@ def period_unit(node: exp.Expr) -> str | None:
     return name if name == "year" or (name == "month" and not isinstance(node, exp.Extract)) else None
 
 
-def _in_days(unit: str, operator: str, values: list[Any]) -> list[Any]:
-    """Return the first and last day of the years or months from the first of `values` to the last; else none."""
-    if operator not in {"=", "between"} or (operator == "=" and len(values) > 1):
-        return []
+def negated(operator: str) -> str:
+    """Return the operator of the negation of a condition: `not`, where there is none of its own.
+
+    >>> negated("<"), negated("starts"), negated(negated("starts"))
+    ('≥', 'not starts', 'starts')
+    """
+    known = _NEGATED.get(operator)
+    return known or (operator.removeprefix("not ") if operator.startswith("not ") else f"not {operator}")
+
+
+def _in_days(unit: str, operator: str, values: list[Any]) -> tuple[str, list[Any]]:
+    """Return the operator and values of a condition on days that is one on years or months; no values for others."""
+    if operator in {"=", "≠"} and len(values) > 1:
+        return operator, []
     days = [days_in(str(value)[:4] if unit == "year" else str(value)[:7]) for value in values]
-    return [days[0][0].isoformat(), days[-1][1].isoformat()] if days[0] and days[-1] else []
+    if not days[0] or not days[-1]:
+        return operator, []
+    first, last = days[0][0], days[-1][1]
+    if operator in {"=", "≠", "between"}:
+        return ("not during" if operator == "≠" else "during"), [first.isoformat(), last.isoformat()]
+    # After a period is from the day after it.
+    bound = first if operator in {"≥", "<"} else last + timedelta(days=1)
+    return {">": "≥", "≤": "<"}.get(operator, operator), [bound.isoformat()]
 
 
 def days_in(text: str) -> tuple[date, date] | None:

@@ -66,7 +66,7 @@ def test_secret_columns_are_in_no_filter(scripted: Scripted, cache_dir: Any) -> 
     sources = {"shop": {"url": shop_url(cache_dir), "secret_columns": ["customers.email"]}}
     output = scripted({"GeneratedSQL": [{"sql": sql}]}, sources=sources).ask("How many customers in Spain?")
 
-    assert output["filters"] == ["Spain"]
+    assert output["filters"] == ["Spain", "further conditions"]
 
 
 def test_an_error_has_no_filters(scripted: Scripted) -> None:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -70,6 +71,38 @@ def test_a_period_that_ends_with_the_first_moment_of_a_day_is_not_told_as_whole(
             summary = summarize_query(f"SELECT 1 FROM visits WHERE {condition}", known)
             told = condition_words(summary["conditions"], "en")
             assert told == ([words] if condition.startswith("created BETWEEN") else ["created = April 2026"])
+
+
+DATES = Table(
+    "visits", (Column("seen_at", "TIMESTAMP"), Column("day", "DATE"), Column("plz", "TEXT"), Column("amount", "REAL"))
+)
+
+
+@pytest.mark.parametrize(
+    ("condition", "words"),
+    [
+        ("day LIKE '2025%'", "day = 2025"),
+        ("day NOT LIKE '2025%'", "except day = 2025"),
+        ("plz LIKE '2025%'", "plz starts with 2025"),
+        ("plz NOT LIKE '20%'", "except plz starts with 20"),
+        ("amount NOT BETWEEN 5 AND 10", "except amount = 5 – 10"),
+        ("strftime('%Y', day) <> '2025'", "except day = 2025"),
+        ("strftime('%Y', day) >= '2025'", "day ≥ 2025-01-01"),
+        ("strftime('%Y-%m', day) > '2025-03'", "day ≥ 2025-04-01"),
+        ("strftime('%Y', day) <= '2024'", "day < 2025-01-01"),
+        ("seen_at > '2025-12-30'", "seen at > 2025-12-30, 00:00"),
+        ("seen_at <> '2025-12-30'", "seen at ≠ 2025-12-30, 00:00"),
+        ("seen_at < '2025-12-30'", "seen at < 2025-12-30"),
+        ("day > '2025-12-30'", "day > 2025-12-30"),
+        ("CAST(amount AS INTEGER) = 10", None),
+        ("CAST(plz AS REAL) = 10", "plz = 10"),
+    ],
+)
+def test_the_words_of_a_condition_say_exactly_what_it_selects(condition: str, words: str | None) -> None:
+    summary = summarize_query(f"SELECT 1 FROM visits WHERE {condition}", Catalog("sqlite", {"visits": DATES}))
+
+    assert condition_words(summary["conditions"], "en") == ([words] if words else [])
+    assert summary["more_conditions"] is (words is None)
 
 
 def _words(condition: str, dialect: str) -> tuple[list[str], bool]:
