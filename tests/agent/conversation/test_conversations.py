@@ -10,6 +10,7 @@ from datasphinx.agent.generation.follow_ups import remembered
 from datasphinx.agent.messages import render
 from datasphinx.agent.record.store import open_store
 from datasphinx.agent.replay import replay
+from datasphinx.agent.sql.layout import in_lines
 from datasphinx.agent.types import Turn
 from tests.agent.walk import COUNT, calls
 from tests.conftest import ScriptedAgent
@@ -125,7 +126,7 @@ def test_a_conversation_costs_one_call_for_each_question(talking: Talking, langu
 
     assert calls(talk.agent) == {"GeneratedSQL": len(script)}
     assert [output["output_type"] for output in outputs] == [kind for _, _, kind, _ in script]
-    assert [output["sql"] for output in outputs] == [sql for _, _, _, sql in script]
+    assert [output["sql"] for output in outputs] == [sql and in_lines(sql, "sqlite") for _, _, _, sql in script]
     replies = [(output, answer) for output, (_, answer, _, _) in zip(outputs, script, strict=True) if "reply" in answer]
     *told, invented, pleasure = replies
     assert [output["answer"] for output, _ in (*told, pleasure)] == [answer["reply"] for _, answer in (*told, pleasure)]

@@ -49,7 +49,7 @@ def duckdb(tmp_path: Path) -> DatabaseFile:
 
 
 def children() -> set[int]:
-    command = ["ps", "-o", "pid=,args=", "--ppid", str(os.getpid())]
+    command = ["ps", "-ww", "-o", "pid=,args=", "--ppid", str(os.getpid())]
     found = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return {int(line.split()[0]) for line in found.splitlines() if "datasphinx.agent.sql.worker" in line}
 
