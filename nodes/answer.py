@@ -26,6 +26,7 @@ from datasphinx.agent.formatting.checks import with_formats
 from datasphinx.agent.formatting.filters import condition_words, short_words
 from datasphinx.agent.formatting.formats import format_single
 from datasphinx.agent.generation.attempts import current, objection_to, rivals_of, with_facts
+from datasphinx.agent.generation.computed_bounds import with_computed_bounds
 from datasphinx.agent.generation.definitions import (
     applied_definitions,
     defined_conditions,
@@ -86,7 +87,8 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         form = AnswerForm({**form, "answer": [], "empty_answer": ""})
     result = with_formats(result, sql, source.catalog, form.get("formats") or {}, [said.question, *said.texts])
     result = with_plain_names(result, sql, source.catalog, said)
-    summary, facts = summarize_query(sql, source.catalog), facts_of(result, sql, source.catalog, language)
+    bound = with_computed_bounds(sql, source)
+    summary, facts = summarize_query(bound, source.catalog), facts_of(result, sql, source.catalog, language)
     told = _composed(state, services, source, result, AskedForm(asked.output_type, form), summary, said, facts)
     told.add(explained_codes(sql, result, source.catalog, language))
     known = facts.with_literals(said)
@@ -111,7 +113,7 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         text = render("findings_remain", language, findings=doubt.in_language(language))
         told.add(text, is_first=doubt in objections)
         note(text)
-    told.add(_ends_of_data(result, sql, source, language))
+    told.add(_ends_of_data(result, bound, source, language))
     told.verified = verified
     told.add(verification_text(verified, language) if verified else "")
     told.add(_about_sources(state))

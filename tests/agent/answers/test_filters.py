@@ -69,6 +69,23 @@ def test_secret_columns_are_in_no_filter(scripted: Scripted, cache_dir: Any) -> 
     assert output["filters"] == ["Spain", "further conditions"]
 
 
+def test_dates_that_the_database_computes_are_filters(scripted: Scripted) -> None:
+    sql = (
+        "SELECT COUNT(*) AS n FROM orders "
+        "WHERE ordered_on >= date('2025-03-31', '-12 months') AND ordered_on < date('2025-03-01', '+1 month')"
+    )
+    output = scripted({"GeneratedSQL": [{"sql": sql}]}).ask("How many orders in the last 12 months?")
+
+    assert output["filters"] == ["2024-03-31 – 2025-03-31"] and "+1 month" in output["sql"]
+
+
+def test_a_period_after_the_data_says_where_they_end(scripted: Scripted) -> None:
+    sql = "SELECT COUNT(*) AS n FROM orders WHERE ordered_on >= date('2034-01-31', 'start of month')"
+    answer = scripted({"GeneratedSQL": [{"sql": sql}]}).ask("How many orders since the start of the month?")["answer"]
+
+    assert "The data end earlier: the last date of “Ordered on” is" in answer
+
+
 def test_an_error_has_no_filters(scripted: Scripted) -> None:
     output = scripted({"GeneratedSQL": [{"sql": "SELECT nothing FROM orders WHERE status = 'paid'"}] * 4}).ask("Paid?")
 
