@@ -37,7 +37,7 @@ def test_json_is_one_object_and_nothing_else(model: FakeOpenAI, run: Run) -> Non
     assert output["value"] == 10127
     assert set(output) == {
         "answer", "output_type", "value", "sql", "tables", "charts", "definitions", "filters", "checked", "chosen",
-        "metric", "verified", "follow_ups", "language", "title",
+        "metric", "verified", "follow_ups", "language", "title", "alternatives",
         "clarification", "error", "audit", "thread_id", "status", "confidence", "run_id",
     }  # fmt: skip
 
