@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from datasphinx.agent.sql.layout import in_lines
 from tests.support.fake_openai import FakeOpenAI
 from tests.support.generated_docs import ROOT
 
@@ -37,11 +38,12 @@ def test_the_programs_answer(cache_dir: Path) -> None:
             [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=60, check=False
         )
     lines = done.stdout.splitlines() or [done.stderr] * 20
-    number, orders, *table, followed, several, error, graph, own, edited = lines
+    number, orders, *between, several, error, graph, own, edited = lines
+    table, followed = between[:14], "\n".join(between[14:])
     assert number == f"1184 | {CUSTOMERS['sql']}"
     assert re.fullmatch(r"Orders: [\d,]+", orders)
-    assert len(table) == 14 and table[2].startswith("| January 2025 |")
-    assert followed == BY_MONTH["sql"]
+    assert table[2].startswith("| January 2025 |") and table[13].startswith("| December 2025 |")
+    assert followed == in_lines(BY_MONTH["sql"], "sqlite")
     assert several == "[1184, 1184]"
     assert re.fullmatch(r"number \d+ x \[name \(string\)\]", error)
     assert graph == f"1184 {CUSTOMERS['sql']} None"
