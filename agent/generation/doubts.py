@@ -4,7 +4,7 @@ They are told without a model, from the parse tree, the catalog and stored value
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence, Set
+from collections.abc import Collection, Iterator, Sequence, Set
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -31,7 +31,7 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _PART_END = re.compile(r"[^\w\s'’-]+")
 _YEARS = range(1900, 2101)
 _SPELT_OUT = 12
-"""Numbers up to this one are often written as words, so that no digits of the question mention them."""
+"""The last number of the first ones, which are often written as words."""
 _FACTORS = frozenset(map(Decimal, (100, 1000, 10**4, 10**6, 10**8, 10**9, 7, 12, 24, 60, 3600, 60_000, 86_400)))
 """What a number of a question is multiplied by or divided by in another unit: percent, millions, minutes."""
 _BOUNDS = (exp.GT, exp.GTE, exp.LT, exp.LTE)
@@ -113,10 +113,11 @@ def doubts_about(sql: str, said: Mentions, catalog: Catalog, today: date) -> tup
     if query is None or not query.scopes:
         return ()
     parts = _Parts(query, today)
+    asked = _stems(said.question)
     figures = (
         text
         for text, readings in _numbers(said.question, alone=True)
-        if max(readings) > 1 and not _is_among(readings, parts.numbers)
+        if max(readings) > 1 and not _is_among(readings, parts.numbers) and not parts.counts(text, asked)
     )
     left_out = dict.fromkeys([*figures, *_unused_values(said, parts)])
     added = dict.fromkeys([*_unsaid_numbers(said, parts), *_unsaid_texts(said, parts)])
@@ -157,7 +158,9 @@ class _Parts:
             for operand in operands:
                 if operand is None or operand.find(exp.Column, exp.Query, *_CALCULATIONS):
                     continue
-                found += [(literal, node) for literal in operand.find_all(exp.Literal)]
+                # The further arguments of a call only change the first one: date('now', '-180 days').
+                first = next((one for one in operand.find_all(exp.Literal, bfs=False)), None)
+                found += [(first, node)] if first else []
         return found
 
     @cached_property
@@ -187,13 +190,20 @@ class _Parts:
             days = self.days.get(id(literal), [])
             precision = literal.name.count("-") + 1
             found |= {Decimal(part) for day in days for part in (day.year, day.month, day.day)[:precision]}
-            if isinstance(node, _BOUNDS) and not days:
-                found |= {one for _, readings in _numbers(literal.name) for one in _beside(readings)}
+            if not days:
+                found |= {one for _, readings in _numbers(literal.name) for one in _meant(readings, node)}
         dates = [period[0] for text in self.texts if (period := _date(text))]
         for first, last in combinations([*dates, *(day for own in self.days.values() for day in own), self.today], 2):
             found |= _distances(first, last)
         years = [own[0].year for own in self.days.values()]
         return found | set(map(Decimal, range(min(years, default=0), max(years, default=0))))
+
+    def counts(self, number: str, asked: Sequence[str]) -> bool:
+        """Return whether the words `asked` have `number` before the name of all that it counts: "our 5 regions"."""
+        tables = [self.query.catalog.tables[key] for key in self.tables]
+        counted = [(table.rows, table.name) for table in tables]
+        counted += [(reference.column.distinct, reference.column.name) for reference in self._references]
+        return any(str(count) == number and _contains(asked, (number, *_stems(name))) for count, name in counted)
 
     def _is_left_out(self, node: exp.Expr) -> bool:
         """Return whether `node` is the end of a range that does not belong to it."""
@@ -268,9 +278,21 @@ def _readings(digits: str) -> frozenset[Decimal]:
     return frozenset(Decimal(reading.removeprefix(".")) for reading in readings)
 
 
-def _beside(numbers: Iterable[Decimal]) -> set[Decimal]:
-    """Return bounds, and those that say the same of whole numbers with or without the bound itself."""
+def _meant(numbers: Set[Decimal], comparison: exp.Expr) -> Set[Decimal]:
+    """Return what people may say of `numbers` in `comparison`.
+
+    Whole bounds are said with or without the bound itself, and hours also on a clock of twelve.
+    """
+    if any(map(_is_hour, comparison.find_all(exp.TimeToStr, exp.Extract, exp.Hour))):
+        return numbers | {number - 12 for number in numbers}
+    if not isinstance(comparison, _BOUNDS):
+        return numbers
     return {number + step for number in numbers for step in (-1, 0, 1) if not step or number == int(number)}
+
+
+def _is_hour(part: exp.Expr) -> bool:
+    form = part.args.get("format") if isinstance(part, exp.TimeToStr) else part.this
+    return isinstance(part, exp.Hour) or (isinstance(form, exp.Expr) and form.name.upper() in {"%H", "HOUR"})
 
 
 def _date(text: str) -> tuple[date, date] | None:
@@ -326,6 +348,17 @@ def _distances(first: date, last: date) -> set[Decimal]:
     return {Decimal(count + more) for count in counts for more in (0, 1)}
 
 
+def _said_of_year(year: int) -> tuple[int, ...]:
+    """Return the numbers by which people name a year: itself, its decade, and both without the century."""
+    decade = year // 10 * 10
+    return year, year % 100, decade, decade % 100
+
+
+def _is_often_spelt(number: Decimal) -> bool:
+    """Return whether a number is often written as words, so that no digits of the question mention it: as twenty."""
+    return number <= _SPELT_OUT or len(number.normalize().as_tuple().digits) == 1
+
+
 def _is_among(readings: Set[Decimal], numbers: Set[Decimal]) -> bool:
     """Return whether one of `readings` is among `numbers`, in this or another unit."""
     if not numbers.isdisjoint(readings):
@@ -343,15 +376,16 @@ def _unsaid_numbers(said: Mentions, parts: _Parts) -> Iterator[str]:
             ends = [day for own in parts.days.values() for day in own]
             same = {day.year for day in ends if (day.month, day.day) == (days[0].month, days[0].day)}
             years = {day.year for day in days} | (same & {days[0].year + 1})
-            figures = {Decimal(year) for year in years} | _distances(days[0], parts.today)
+            figures = {Decimal(each) for year in years for each in _said_of_year(year)}
+            figures |= _distances(days[0], parts.today)
             is_said = not mentioned.isdisjoint(figures)
             if not is_near and not is_said:
                 yield str(days[0].year)
         elif not literal.is_string or literal.name.isdecimal():
             for text, readings in _numbers(literal.name):
-                wide = _beside(readings) if isinstance(node, _BOUNDS) else readings
+                wide = _meant(readings, node)
                 is_year = any(number in _YEARS and abs(number - parts.today.year) <= 1 for number in readings)
-                if max(readings) > _SPELT_OUT and not is_year and not _is_among(wide, mentioned):
+                if not _is_often_spelt(max(readings)) and not is_year and not _is_among(wide, mentioned):
                     yield text
 
 
@@ -382,7 +416,7 @@ def _unsaid_texts(said: Mentions, parts: _Parts) -> Iterator[str]:
     for literal, _ in parts.compared:
         text = literal.name
         own = _stems(text)
-        if not literal.is_string or _date(text) or len(text) < _MIN_TEXT or not own or text in linked:
+        if not literal.is_string or id(literal) in parts.days or len(text) < _MIN_TEXT or not own or text in linked:
             continue
         is_said = not stems.isdisjoint(own) or normal_form(text) in whole
         kinds = parts.others(text)

@@ -124,6 +124,12 @@ def test_a_column_that_is_named_exactly_is_missed_on_every_dialect(dialect: str)
         ("How many sales on 5.3.2024?", "sold_on = '2024-03-05'"),
         ("How many sales in Q1?", "sold_on < '2026-04-01'"),
         ("How many sales of more than two?", "amount > 2"),
+        ("How many sales above one hundred dollars?", "amount > 100"),
+        ("How many sales in the last 3 years?", "strftime('%Y', sold_on) >= '2023'"),
+        ("How many sales are older than half a year?", "sold_on < date('now', '-180 days')"),
+        ("How many sales after 3 pm?", "strftime('%H', sold_on) >= '15'"),
+        ("How many sales after 3 pm?", "EXTRACT(HOUR FROM sold_on) >= 15"),
+        ("How many sales in the 90s?", "sold_on >= '1990-01-01' AND sold_on < '2000-01-01'"),
         ("How many sales in 2021, 2022 and 2023?", "sold_on BETWEEN '2021-01-01' AND '2023-12-31'"),
         (
             "How many sales in March 2024 and the March before?",
@@ -142,7 +148,9 @@ def test_figures_in_another_form_are_no_doubt(question: str, where: str) -> None
     [
         ("How many sales above 50?", "amount > 500", "50"),
         ("How many sales above 50?", "amount > 60", "50"),
-        ("How many sales?", "amount > 60", "60"),
+        ("How many sales?", "amount > 61", "61"),
+        ("How many sales after 3 pm?", "strftime('%H', sold_on) >= '16'", "3"),
+        ("How many sales in the 80s?", "sold_on >= '1990-01-01' AND sold_on < '2000-01-01'", "1990"),
         ("How many large sales?", "weight > 61", "61"),
         ("How many sales in March 2024?", "sold_on BETWEEN '2023-03-01' AND '2024-03-31'", "2023"),
         ("How many sales?", "sold_on >= '2019-01-01'", "2019"),
@@ -151,6 +159,14 @@ def test_figures_in_another_form_are_no_doubt(question: str, where: str) -> None
 )
 def test_another_figure_is_a_doubt(question: str, where: str, part: str) -> None:
     assert f"“{part}”" in doubts(question, f"SELECT COUNT(*) FROM sales WHERE {where}")
+
+
+def test_the_number_of_all_rows_or_values_is_no_doubt() -> None:
+    catalog = Catalog("sqlite", {"stores": STORES})
+    sql = "SELECT kind, COUNT(*) FROM stores GROUP BY kind"
+
+    for question, is_doubted in (("Our 40 stores?", False), ("Compare our 3 kinds", False), ("Our 50 stores?", True)):
+        assert bool(doubts_about(sql, Mentions(question), catalog, TODAY)) is is_doubted
 
 
 def test_limits_and_calculations_are_no_doubt() -> None:
