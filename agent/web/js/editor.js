@@ -93,7 +93,8 @@ async function codeEditor(state, execute) {
   const load = async () => {
     const { dialect, tables } = await got(`sql/schema?source=${encodeURIComponent(state.source)}`);
     const named = { dialect: cm[DIALECTS[dialect] ?? "StandardSQL"], schema: nested(tables), upperCaseKeywords: true };
-    view.dispatch({ effects: language.reconfigure(cm.sql(named)) });
+    const first = [{ autocomplete: (context) => columnsIn(context, tables) }];
+    view.dispatch({ effects: language.reconfigure([cm.sql(named), cm.EditorState.languageData.of(() => first)]) });
   };
   await load();
   return { host, load, focus: () => view.focus() };
@@ -111,6 +112,15 @@ function inserted({ EditorView }, event, view) {
   const isHandled = view.state.facet(EditorView.inputHandler).some((handle) => handle(view, from, to, event.data, change));
   if (!isHandled) view.dispatch(change());
   return true;
+}
+
+/** Return the columns of the tables that the statement names, as completions before all others; null behind a dot. */
+function columnsIn(context, tables) {
+  const word = context.matchBefore(/[.\p{L}\p{N}_$]+/u);
+  if (!word || word.text.includes(".")) return null;
+  const words = new Set(context.state.doc.toString().toLowerCase().split(/[^\p{L}\p{N}_$]+/u));
+  const named = tables.filter(({ name }) => words.has(name.toLowerCase()));
+  return { from: word.from, options: named.flatMap(({ name, columns }) => columns.map((label) => ({ label, detail: name, boost: 50 }))) };
 }
 
 /** Return the columns by table, and those of tables outside the default schema by schema and table. */

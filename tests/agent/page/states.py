@@ -1,5 +1,6 @@
 """The states of the page that are checked for accessibility and pictured: each is a function that leads to it."""
 
+import json
 import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -10,6 +11,7 @@ from tests.agent.datasets.files import FEB, JAN, book
 from tests.agent.page.actions import EXCEL, choose, unfold
 from tests.agent.page.said import ASKS, BY_AMOUNT, QUESTION, Model
 from tests.agent.page.shapes import SHAPES
+from tests.agent.server.asking import events_of
 from tests.conftest import VALID
 
 COUNT = "SELECT COUNT(*) AS customers FROM customers"
@@ -432,6 +434,101 @@ def charts(stage: Stage) -> None:
     """All shapes of charts, with their names above them."""
     stage.page.evaluate(DRAWN, [[name, option] for name, option in SHAPES.items()])
     expect(stage.page.locator(".chart:has(canvas)")).to_have_count(len(SHAPES))
+
+
+def given(stage: Stage, path: str, body: Any) -> None:
+    """Have the server answer with `body` at `path`."""
+    stage.page.route(path, lambda route: route.fulfill(json=body))
+
+
+def operate(stage: Stage) -> None:
+    """Let the user edit the sources, as on a server without keys."""
+    page, source = stage.page, {"engine": "sqlite", "url": "sqlite:////srv/data/shop.sqlite", "may_remove": True}
+    rows = [{**source, "name": "shop", "description": "Orders"}, {**source, "name": "gone", "description": ""}]
+    may = {"is_operator": True, "may_edit_sources": True}
+    page.route(f"{stage.server}/sources", lambda route: route.fulfill(json={**route.fetch().json(), **may}))
+    given(stage, "**/operate/sources", {"sources": rows, "may_edit": True})
+    error = {"code": "source_not_found", "message": "sqlite:////srv/data/shop.sqlite: the file does not exist"}
+    for name, found in (("shop", {"ok": True, "error": None}), ("gone", {"ok": False, "error": error})):
+        given(stage, f"**/operate/sources/{name}/test", {**found, "tables": 9, "seconds": 0.1})
+    page.reload()
+    expect(page.locator("#edit-sources")).to_be_visible()
+
+
+@state()
+def sources_dialog(stage: Stage) -> None:
+    operate(stage)
+    stage.press("Sources")
+    stage.page.get_by_text("Add a source").click()
+    expect(stage.page.locator("#sources-dialog").get_by_role("alert")).to_be_visible()
+
+
+@state()
+def files_offered_and_refused(stage: Stage) -> None:
+    operate(stage)
+    database = {"name": "shop.sqlite", "mimeType": "x/y", "buffer": b"SQLite format 3\x00" + b"\x00" * 84}
+    broken = {"name": "broken.xlsx", "mimeType": "x/y", "buffer": b"PK\x03\x04broken"}
+    stage.page.locator("#file").set_input_files([database, broken])
+    expect(stage.page.locator("#file-state > div")).to_have_count(2)
+    expect(stage.page.locator("#file-state").get_by_role("alert")).to_be_visible()
+
+
+@state()
+def file_progress(stage: Stage) -> None:
+    stage.page.route("**/files/events", lambda route: None)
+    stage.page.locator("#file").set_input_files(WORKBOOK)
+    expect(stage.page.locator("#file-state progress")).to_be_visible()
+
+
+@state()
+def operator_failure(stage: Stage) -> None:
+    operate(stage)
+    given(stage, "**/operate/model/test", {"ok": True, "seconds": 0.2})
+    problem = json.dumps({"code": "model_rejected", "detail": "Set DATASPHINX_LLM_API_KEY.", "status": 500})
+    body, kind = f"event: problem\ndata: {problem}\n\n", "text/event-stream; charset=utf-8"
+    stage.page.route("**/agent/events", lambda route: route.fulfill(body=body, content_type=kind))
+    stage.ask(HOW_MANY)
+    stage.press("Test the connection")
+    expect(stage.page.locator(".failure [role=status]")).to_contain_text("The model answers")
+
+
+@state()
+def proposals_none(stage: Stage) -> None:
+    given(stage, "**/proposals", {"proposals": []})
+    stage.press("Proposals")
+    expect(stage.page.get_by_text("There is nothing to review.")).to_be_visible()
+
+
+@state()
+def board_stale_and_outside(stage: Stage) -> None:
+    pin: dict[str, Any] = {"title": HOW_MANY, "question": HOW_MANY, "sql": COUNT, "source": "shop", "datasets": []}
+    pin |= {"lower": 10, "upper": 100, "out_of_bounds": None, "result": None}
+    result = {"figure": 1184, "columns": ["customers"], "rows": [[1184]], "formats": [], "chart": None, "error": None}
+    result |= {"refreshed_at": "2025-12-30T10:00:00Z"}
+    failed = {**result, "error": {"code": "source_unreachable", "message": "The source shop does not respond."}}
+    pins = [{"id": "a", **pin, "out_of_bounds": True, "result": result}, {"id": "b", **pin, "result": failed}]
+    board = {"id": "bd_0123456789abcdef", "title": "Figures", "schedule": "daily", "may_change": True}
+    given(stage, "**/boards", {"boards": [board]})
+    given(stage, "**/boards/*", {**board, "pins": pins})
+    stage.press("Boards")
+    expect(stage.page.locator(".card.outside")).to_be_visible()
+    expect(stage.page.locator(".card .stale")).to_be_visible()
+
+
+@state()
+def verified(stage: Stage) -> None:
+    def answered(route: Any) -> None:
+        """Answer as a verified query does."""
+        by = {"question": HOW_MANY, "author": "Ann", "date": "2025-01-31", "note": "Counts closed accounts too."}
+        found = events_of(iter(route.fetch().text().splitlines()))
+        shown = [(kind, {**data, "verified": by} if kind == "output" else data) for kind, data in found]
+        body = "".join(f"event: {kind}\ndata: {json.dumps(data)}\n\n" for kind, data in shown)
+        route.fulfill(body=body, content_type="text/event-stream; charset=utf-8")
+
+    stage.page.route("**/agent/events", answered)
+    stage.answered(HOW_MANY, COUNT)
+    expect(stage.page.locator(".trust.verified")).to_be_visible()
+    stage.page.locator(".trust summary").click()
 
 
 @state()

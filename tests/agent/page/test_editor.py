@@ -137,6 +137,22 @@ def test_tables_and_columns_are_completed_with_the_keyboard(visit: Visit, source
     expect(page.get_by_role("option", name="region_id")).to_be_visible()
 
 
+def test_columns_of_the_tables_in_the_statement_come_first(visit: Visit, sources: dict[str, Any]) -> None:
+    page = opened(visit(Model(COUNT, reviews=()), run_sql=True, clarify="never", sources=sources))
+    write(page, "SELECT nam FROM Customers")
+    for _ in " FROM Customers":
+        page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Control+Space")
+    options = page.get_by_role("listbox", name="Completions").get_by_role("option")
+    expect(options.first).to_have_text("namecustomers")
+    write(page, "SELECT cu FROM orders")
+    for _ in " FROM orders":
+        page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Control+Space")
+    expect(options.first).to_have_text("customer_idorders")
+    expect(options.nth(1)).to_have_text("customers")
+
+
 def test_keys_of_the_page_do_not_leave_the_editor_except_tab(visit: Visit, sources: dict[str, Any]) -> None:
     page = opened(visit(Model(COUNT, reviews=()), run_sql=True, clarify="never", sources=sources))
     write(page, "SELECT 4 / 1")
