@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from datasphinx.agent.charts.build import figure_of
 from datasphinx.agent.charts.cells import Number, time_format
-from datasphinx.agent.charts.figure import COLOURS, Figure, Series, share_digits
+from datasphinx.agent.charts.figure import COLOURS, Figure, Series
 from datasphinx.agent.charts.plot_spec import PlotSpec
 from datasphinx.agent.charts.select import Selection, select_chart
 from datasphinx.agent.errors import PlotSpecInvalid
@@ -199,13 +199,14 @@ def _points(series: Series) -> list[Any]:
 def _pie(figure: Figure) -> Option:
     values = figure.data.series[0].values
     parts = [{"name": name, "value": value} for name, value in zip(figure.names, values, strict=True)]
-    label = {"formatter": "{b}: {d}%"}
+    label, shown = {"formatter": "{b}: {d}%"}, figure.value_format
     series = [
         {
             "name": figure.y_name,
             "type": "pie",
             "radius": "55%",
-            "percentPrecision": share_digits([value or 0 for value in values]),
+            # As in the table if the values are shares; otherwise as in a sentence.
+            "percentPrecision": shown.decimals if shown.kind in {"percent", "fraction"} else 1,
             "label": label,
             "data": parts,
         }

@@ -1,6 +1,5 @@
 """The figure: the data of a chart, common to the ECharts option and the picture."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -79,12 +78,6 @@ class Figure:
             return self.spec.chart_type != "scatter"
         values = [value for series in self.data.series for value in series.values if value is not None]
         return not values or max(values) - min(values) >= max(map(abs, values)) / 2
-
-
-def share_digits(values: Sequence[Number]) -> int:
-    """Return the decimals of the percentages of a pie: none, or one if a part is below 1 %."""
-    whole = sum(values)
-    return 1 if any(0 < value < whole / 100 for value in values) else 0
 
 
 COLOURS = (

@@ -86,6 +86,14 @@ def test_markup_in_the_data_is_never_html(chart_type: str) -> None:
     assert all("renderMode" not in each and "tooltip" not in each for each in made["series"])
 
 
+@pytest.mark.parametrize(("kind", "digits"), [("float percent", 1), ("integer", 1), ("integer percent", 0)])
+def test_the_shares_of_a_pie_have_the_decimals_of_table_and_sentence(kind: str, digits: int) -> None:
+    values = (58, 42) if kind.startswith("integer") else (58.1, 41.9)
+    rows = result({"x": "string", "n": kind}, *zip(("a", "b"), values, strict=True))
+
+    assert option(rows, "pie", "x", "n")["series"][0]["percentPrecision"] == digits
+
+
 @pytest.mark.parametrize("chart_type", ["line", "bar", "area", "heatmap", "scatter", "pie"])
 @pytest.mark.parametrize("y_format", ["number", "percent"])
 def test_templates_hold_nothing_but_the_value(chart_type: str, y_format: str) -> None:
