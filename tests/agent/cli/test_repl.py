@@ -142,4 +142,4 @@ def test_ctrl_d_leaves(terminal: Terminal) -> None:
 def test_without_a_terminal_the_help_is_printed(run: Run) -> None:
     code, out, _ = run()
 
-    assert code == errors.USAGE and "Usage: datasphinx" in out
+    assert code == errors.USAGE and "datasphinx [OPTIONS] COMMAND" in out

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from datasphinx.agent.sql.layout import in_lines
 from tests.agent.sql.engines import SERVERS, EngineUnderTest, over
 from tests.agent.walk import calls
 from tests.conftest import VALID, ScriptedAgent
@@ -63,7 +64,8 @@ def test_doubtful_statements_are_corrected_and_right_ones_are_not_asked_about(
     agent = scripted(answers, enable_sql_validation=None, allow_writable_account=True)
     output = agent.ask(question, source=sold.url)
 
-    assert (output["error"], output["sql"], output["status"]) == (None, corrected or written, "ok")
+    sql = in_lines(corrected or written, sold.name)
+    assert (output["error"], output["sql"], output["status"]) == (None, sql, "ok")
     first = output["tables"][0]["rows"][0]
     assert [int(value) if str(value).isdecimal() else value for value in first] == first_row
     assert calls(agent).get("SQLValidation", 0) == (2 if corrected else 0)
