@@ -80,13 +80,17 @@ def fill(text: str, facts: ResultFacts, said: Said, before: Filled | None = None
 
     It may follow the sentence `before`; the first one needs a reference.
     """
-    resolver = _Resolver(facts, is_limit_said=facts.limit is not None and (Decimal(facts.limit), "") in said.figures)
+    is_limit_said = facts.limit is not None and (Decimal(facts.limit), "") in said.figures
     said = facts.with_literals(said)
     try:
         template = parse(text.strip())
     except Problem as problem:
         return Filled("", (str(problem),))
+    first = _Resolver(facts, is_limit_said)
+    first.text_of(template)
+    facts = _telling(facts, first.used)
     values: list[FilledValue] = []
+    resolver = _Resolver(facts, is_limit_said)
     filled = resolver.text_of(template, values)
     names = facts.names.union(*(other.names for other in facts.others.values()))
     problems = [
@@ -106,6 +110,28 @@ def fill(text: str, facts: ResultFacts, said: Said, before: Filled | None = None
         return Filled("", tuple(dict.fromkeys(problems)), directions)
     rows = frozenset((one.column, row) for one in resolver.used if _ROW.fullmatch(one.kind) for row in one.rows)
     return Filled(_typeset(filled), (), directions, rows, tuple(_typeset_values(filled, values)))
+
+
+def _telling(facts: ResultFacts, used: Sequence["_Use"]) -> ResultFacts:
+    """Return `facts` with the numbers that the references `used` tell, whose decimals a sentence decides together."""
+    others = {name: other.telling(_told(other, used)) for name, other in facts.others.items()}
+    return replace(facts.telling(_told(facts, used)), others=others)
+
+
+def _told(facts: ResultFacts, used: Sequence["_Use"]) -> dict[int, list[Decimal]]:
+    """Return the numbers of each column that the references `used` tell of `facts`."""
+    told: dict[int, list[Decimal]] = {}
+    for at, column in enumerate(facts.columns):
+        own = [one for one in used if one.facts is facts and (at in (one.column, one.shown) or one.kind == "list")]
+        rows = {row for one in own for row in one.rows}
+        numbers = [number for row in rows if (number := number_of(column.cells[row])) is not None]
+        if column.numbers:
+            total = sum(column.numbers, Decimal())
+            totals = {"sum": total, "avg": total / len(column.numbers)}
+            numbers += [totals[one.kind] for one in own if one.kind in totals]
+        if own:
+            told[at] = numbers
+    return told
 
 
 def _typeset(text: str) -> str:

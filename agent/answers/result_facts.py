@@ -51,6 +51,8 @@ class ColumnFacts:
     is_period: bool
     is_count: bool = False
     """Whether it counts rows."""
+    told: Sequence[Decimal] | None = None
+    """The numbers that a sentence tells of it, which have the same decimals; None for all, and their sum."""
 
     @cached_property
     def numbers(self) -> list[Decimal] | None:
@@ -75,6 +77,8 @@ class ColumnFacts:
     @cached_property
     def spoken(self) -> ColumnFormat:
         """The format of its values, and of their sum, in a sentence."""
+        if self.told is not None:
+            return spoken(self.format, self.told)
         found = [number for cell in self.cells if (number := number_of(cell)) is not None]
         return spoken(self.format, [*found, sum(found, Decimal())] if self.is_additive else found)
 
@@ -158,6 +162,11 @@ class ResultFacts:
     def with_literals(self, said: Said) -> Said:
         """Return `said` with the values that the statement compares with."""
         return replace(said, literals=[*said.literals, *self.literals])
+
+    def telling(self, numbers: Mapping[int, Sequence[Decimal]]) -> "ResultFacts":
+        """Return the facts for a sentence that tells `numbers` by column."""
+        told = [replace(one, told=numbers[at]) if at in numbers else one for at, one in enumerate(self.columns)]
+        return replace(self, columns=told)
 
     def identifies(self, columns: Collection[int], row: int) -> bool:
         """Return whether no other row has the values of `row` in `columns`."""
