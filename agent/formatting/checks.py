@@ -116,6 +116,9 @@ def _known_format(name: str, output: OutputColumn, keys: Set[str]) -> str:
     unit = period_unit(output.expression)
     if unit or _is_year_of_text(output.expression):
         return unit or "year"
+    if isinstance(output.expression.unnest(), exp.Predicate | exp.Connector | exp.Not):
+        # SQLite and MySQL have numbers for conditions.
+        return "boolean"
     if output.stored is None:
         return ""
     table, column = output.stored
