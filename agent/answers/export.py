@@ -7,6 +7,7 @@ import re
 import tempfile
 import unicodedata
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,11 @@ def table_bytes(table: AnswerTable, suffix: str) -> bytes:
     return dict(zip(TABLE_SUFFIXES, (_csv, _xlsx, _parquet), strict=True))[suffix](table)
 
 
+_MOMENTS = {"date": "yyyy-mm-dd", "datetime": "yyyy-mm-dd hh:mm:ss"}
+"""The formats of dates and times, which Excel writes as the reader's system does."""
+_BEFORE_EXCEL = 1899
+
+
 def _csv(table: AnswerTable) -> bytes:
     text = io.StringIO()
     writer = csv.writer(text)
@@ -112,12 +118,15 @@ def _xlsx(table: AnswerTable) -> bytes:
         sheet = book.add_worksheet()
         sheet.write_row(0, 0, table["columns"], book.add_format({"bold": True}))
         formats = [book.add_format({"num_format": _number_format(fmt)}) for fmt in formats_of(table)]
+        kinds = [fmt.kind for fmt in formats_of(table)]
         for number, row in enumerate(table["rows"], 1):
             for column, value in enumerate(row):
                 if isinstance(value, bool):
                     sheet.write_boolean(number, column, value)
                 elif isinstance(value, int | float) and abs(value) < 2**53:
                     sheet.write_number(number, column, value, formats[column])
+                elif kinds[column] in _MOMENTS and (moment := _moment(value)):
+                    sheet.write_datetime(number, column, moment, formats[column])
                 elif value is not None:
                     sheet.write_string(number, column, _text(value))
         sheet.freeze_panes(1, 0)
@@ -127,10 +136,19 @@ def _xlsx(table: AnswerTable) -> bytes:
 
 def _number_format(fmt: ColumnFormat) -> str:
     """Return the format of a column as Excel has it, which writes separators as the reader's system does."""
-    digits = f"#,##0.{'0' * fmt.decimals}" if fmt.decimals else "#,##0"
+    digits = ("#,##0" if fmt.is_grouped else "0") + (f".{'0' * fmt.decimals}" if fmt.decimals else "")
     unit = f' "{fmt.unit}"'
     units = {"number": "", "currency": unit, "percent": '"%"', "fraction": "%", "duration": unit}
-    return f"{digits}{units[fmt.kind]}" if fmt.kind in units else "General"
+    return f"{digits}{units[fmt.kind]}" if fmt.kind in units else _MOMENTS.get(fmt.kind, "General")
+
+
+def _moment(value: Any) -> datetime | None:
+    """Return a date or time in ISO 8601 without a zone, as far as Excel has it: from 1900 on."""
+    try:
+        moment = datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        return None
+    return moment if moment.tzinfo is None and moment.year > _BEFORE_EXCEL else None
 
 
 def _parquet(table: AnswerTable) -> bytes:

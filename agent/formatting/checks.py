@@ -8,14 +8,14 @@ from types import MappingProxyType
 from babel.numbers import get_currency_name, list_currencies
 from sqlglot import exp
 
-from datasphinx.agent.formatting.formats import DURATION_UNITS, YEARS, column_formats, number_of
+from datasphinx.agent.formatting.formats import DURATION_UNITS, column_formats, number_of
 from datasphinx.agent.messages import LANGUAGES
 from datasphinx.agent.schema.catalog import Catalog, Table
 from datasphinx.agent.schema.currencies import CURRENCY_SIGNS
 from datasphinx.agent.sql.guard import shared_trees
 from datasphinx.agent.sql.names import resolved_query
 from datasphinx.agent.sql.output_columns import OutputColumn, additive_columns, output_columns
-from datasphinx.agent.sql.summary import period_unit
+from datasphinx.agent.sql.summary import YEARS, period_unit
 from datasphinx.agent.types import Result
 
 NO_FORMATS: Mapping[str, str] = MappingProxyType({})

@@ -8,7 +8,7 @@ from typing import Any
 from datasphinx.agent.formatting.formats import format_constant, joined
 from datasphinx.agent.messages import CONVENTIONS, Language, render
 from datasphinx.agent.schema.describe import one_line
-from datasphinx.agent.sql.summary import negated
+from datasphinx.agent.sql.summary import FIRST_MOMENT, negated
 from datasphinx.agent.types import QueryCondition
 
 _VALUE_CHARS = 40
@@ -81,7 +81,7 @@ def _alternatives(shown: list[str], language: Language) -> str:
 
 
 def period_words(first: date, last: date, language: Language) -> str:
-    """Return the days from `first` to `last` as years or months if they are whole ones, else as ISO dates.
+    """Return the days from `first` to `last` as years or months if they are whole ones, else as dates.
 
     >>> period_words(date(2025, 12, 1), date(2025, 12, 31), "en")
     'December 2025'
@@ -94,12 +94,14 @@ def period_words(first: date, last: date, language: Language) -> str:
 
         names = [format_date(day, CONVENTIONS[language].month, locale=language) for day in (first, last)]
         return " – ".join(dict.fromkeys(names))
-    return " – ".join(dict.fromkeys([first.isoformat(), last.isoformat()]))
+    return " – ".join(dict.fromkeys(format_constant(day.isoformat(), language) for day in (first, last)))
 
 
 def _value(value: Any, language: Language) -> str:
     if isinstance(value, bool):
         return render("answer_yes" if value else "answer_no", language).lower()
-    if isinstance(value, str):
-        return one_line(value, _VALUE_CHARS) or '""'
-    return format_constant(value, language)
+    day, first_moment = value, ""
+    if isinstance(value, str) and value.endswith(FIRST_MOMENT):
+        day, first_moment = value.removesuffix(FIRST_MOMENT), FIRST_MOMENT
+    text = format_constant(day, language, may_be_year=False) + first_moment
+    return (one_line(text, _VALUE_CHARS) or '""') if isinstance(value, str) else text

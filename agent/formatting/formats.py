@@ -21,6 +21,7 @@ from babel.units import format_unit
 from datasphinx.agent.messages import CONVENTIONS, Language, render
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.sql.rows import result_of, type_of
+from datasphinx.agent.sql.summary import YEARS
 from datasphinx.agent.types import AnswerTable, Result
 
 _TEXT_CHARS = 80
@@ -38,8 +39,6 @@ _AMOUNTS = {"number", "currency", "duration"}
 _DIGITS = Context(prec=400, rounding=ROUND_HALF_UP)
 """More digits than any value has: nothing is rounded but to the decimals of a format."""
 _UNGROUPED = "ungrouped"
-YEARS = range(1500, 2101)
-"""Whole numbers that may be years."""
 _DATE = re.compile(
     r"(\d{4})-(\d{2})(?:-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?(?:Z|[+-]\d{2}(?::?\d{2})?)?)?)?"
 )
@@ -71,7 +70,12 @@ class ColumnFormat:
     @property
     def is_amount(self) -> bool:
         """Whether the values are quantities that may add up: no percentages, and no numbers that may be years."""
-        return self.is_quantity and self.kind not in {"percent", "fraction"} and self.unit != _UNGROUPED
+        return self.is_quantity and self.kind not in {"percent", "fraction"} and self.is_grouped
+
+    @property
+    def is_grouped(self) -> bool:
+        """Whether numbers have separators."""
+        return self.unit != _UNGROUPED
 
 
 def column_formats(result: Result, formats: Mapping[str, str]) -> list[ColumnFormat]:
@@ -112,13 +116,13 @@ def format_rows(table: AnswerTable | Result, language: Language, most: int) -> l
     ]
 
 
-def format_constant(value: Any, language: Language) -> str:
-    """Return a constant of a statement; a number has all its digits, grouped unless it may be a year."""
+def format_constant(value: Any, language: Language, *, may_be_year: bool = True) -> str:
+    """Return a constant of a statement as a table shows it; a number has all its digits, years no separators."""
     number = None if isinstance(value, str) else number_of(value)
     if number is None:
-        return format_single(value, language)
-    fmt = ColumnFormat("year") if number in YEARS else ColumnFormat("number", _decimals(number))
-    return format_value(value, fmt, language)
+        return format_value(value, column_format("", type_of(value), [value]), language)
+    is_year = may_be_year and number in YEARS
+    return format_value(value, ColumnFormat("year") if is_year else ColumnFormat("number", _decimals(number)), language)
 
 
 def format_single(value: Any, language: Language) -> str:
@@ -355,7 +359,7 @@ def _number_text(number: Decimal, fmt: ColumnFormat, language: Language) -> str:
                 return _digits(number / 100, "percent", decimals, language)
             case "fraction":
                 return _digits(number, "percent", decimals, language)
-        return _digits(number, "number", decimals, language, is_grouped=fmt.unit != _UNGROUPED)
+        return _digits(number, "number", decimals, language, is_grouped=fmt.is_grouped)
 
 
 def rounded(number: Decimal, fmt: ColumnFormat) -> Decimal:

@@ -38,6 +38,10 @@ _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?:[T ]00:00(?::00(?:\.0+)?)?)?")
 _PERIOD_PREFIX = re.compile(r"\d{4}(?:-\d{2})?-?")
 _PERIOD = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2})(?!\d).*)?)?", re.DOTALL)
 _MAX_DEPTH = 20
+FIRST_MOMENT = ", 00:00"
+"""Behind a day of which a condition means no more."""
+YEARS = range(1500, 2101)
+"""Whole numbers that may be years."""
 
 
 def summarize_query(sql: str, catalog: Catalog, *, names_tables: bool = True) -> QuerySummary:
@@ -229,10 +233,13 @@ class QueryReader:
             return None
         if has_times and operator in {"between", "≤", "=", ">", "≠"} and _is_date(values[-1]):
             # Of the last day, only its first moment is meant.
-            values = [*values[:-1], f"{values[-1][:10]}, 00:00"]
+            values = [*values[:-1], f"{values[-1][:10]}{FIRST_MOMENT}"]
         if operator == "between" and all(_is_date(value) for value in values):
             operator = "during"
         values = [value[:10] if _is_date(value) else value for value in values]
+        if self._holds_years(node, select):
+            # As texts, they have no separators.
+            values = [value if isinstance(value, bool) else str(value) for value in values]
         return QueryCondition(column=name, operator=operator, values=values)
 
     def _has_times(self, stored: tuple[Column, Table]) -> bool:
@@ -244,6 +251,11 @@ class QueryReader:
             column.type_class in ("date", "datetime") or days_in(column.minimum or "")
             for column, _ in self._stored(node, select)
         )
+
+    def _holds_years(self, node: exp.Expr, select: exp.Select) -> bool:
+        """Return whether `node` is a column of whole numbers that may all be years, as far as its bounds are known."""
+        bounds = [(column.minimum or "", column.maximum or "") for column, _ in self._stored(node, select)]
+        return any(all(int(each) in YEARS if each.isdecimal() else not each for each in both) for both in bounds)
 
     def _stored(self, node: exp.Expr, select: exp.Select) -> Iterator[tuple[Column, Table]]:
         """Yield the stored columns that `node` may be, with their tables."""

@@ -1,6 +1,7 @@
 """Rows of an answer as files, read by other programs."""
 
 import csv
+from datetime import datetime
 from pathlib import Path
 
 import duckdb
@@ -39,6 +40,22 @@ def test_excel_keeps_types_and_texts(tmp_path: Path) -> None:
         ["=HYPERLINK(1)", None, 2, False, "-3.5", '{"a": 1}'],
     ]
     assert sheet["A3"].data_type == "s"
+
+
+def test_excel_has_dates_as_dates(tmp_path: Path) -> None:
+    rows = [["2025-12-31", "2025-12-31T08:30:00", 1899], ["1850-01-01", "2025-12-31T08:30:00+02:00", 2050]]
+    table = AnswerTable(name="result", columns=["day", "at", "rent"], rows=rows)
+    table["formats"] = [{"kind": kind, "decimals": 0, "unit": ""} for kind in ("date", "datetime", "number")]
+    table["formats"][2]["unit"] = "ungrouped"
+    write_table(table, tmp_path / "rows.xlsx")
+
+    sheet = openpyxl.load_workbook(tmp_path / "rows.xlsx").active
+    assert sheet is not None
+    assert [[cell.value for cell in row] for row in list(sheet.rows)[1:]] == [
+        [datetime(2025, 12, 31), datetime(2025, 12, 31, 8, 30), 1899],
+        ["1850-01-01", "2025-12-31T08:30:00+02:00", 2050],
+    ]
+    assert [cell.number_format for cell in list(sheet.rows)[1]] == ["yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss", "0"]
 
 
 def test_parquet_keeps_types_and_distinguishes_equal_names(tmp_path: Path) -> None:

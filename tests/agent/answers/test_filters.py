@@ -76,7 +76,7 @@ def test_dates_that_the_database_computes_are_filters(scripted: Scripted) -> Non
     )
     output = scripted({"GeneratedSQL": [{"sql": sql}]}).ask("How many orders in the last 12 months?")
 
-    assert output["filters"] == ["2024-03-31 – 2025-03-31"] and "+1 month" in output["sql"]
+    assert output["filters"] == ["Mar 31, 2024 – Mar 31, 2025"] and "+1 month" in output["sql"]
 
 
 def test_a_period_after_the_data_says_where_they_end(scripted: Scripted) -> None:

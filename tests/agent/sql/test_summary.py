@@ -59,7 +59,7 @@ def test_a_flag_is_told_as_yes_or_no() -> None:
 
 def test_a_period_that_ends_with_the_first_moment_of_a_day_is_not_told_as_whole() -> None:
     for kind, words in (
-        ("TIMESTAMP", "created = 2026-04-01 – 2026-04-30, 00:00"),
+        ("TIMESTAMP", "created = Apr 1, 2026 – Apr 30, 2026, 00:00"),
         ("DATE", "created = April 2026"),
     ):
         table = Table("visits", (Column("created", kind),))
@@ -74,7 +74,14 @@ def test_a_period_that_ends_with_the_first_moment_of_a_day_is_not_told_as_whole(
 
 
 DATES = Table(
-    "visits", (Column("seen_at", "TIMESTAMP"), Column("day", "DATE"), Column("plz", "TEXT"), Column("amount", "REAL"))
+    "visits",
+    (
+        Column("seen_at", "TIMESTAMP"),
+        Column("day", "DATE"),
+        Column("plz", "TEXT"),
+        Column("amount", "REAL", minimum="5", maximum="9000"),
+        Column("built", "INTEGER"),
+    ),
 )
 
 
@@ -87,14 +94,17 @@ DATES = Table(
         ("plz NOT LIKE '20%'", "except plz starts with 20"),
         ("amount NOT BETWEEN 5 AND 10", "except amount = 5 – 10"),
         ("strftime('%Y', day) <> '2025'", "except day = 2025"),
-        ("strftime('%Y', day) >= '2025'", "day ≥ 2025-01-01"),
-        ("strftime('%Y-%m', day) > '2025-03'", "day ≥ 2025-04-01"),
-        ("strftime('%Y', day) <= '2024'", "day < 2025-01-01"),
-        ("seen_at > '2025-12-30'", "seen at > 2025-12-30, 00:00"),
-        ("seen_at <> '2025-12-30'", "seen at ≠ 2025-12-30, 00:00"),
-        ("seen_at < '2025-12-30'", "seen at < 2025-12-30"),
-        ("day > '2025-12-30'", "day > 2025-12-30"),
+        ("strftime('%Y', day) >= '2025'", "day ≥ Jan 1, 2025"),
+        ("strftime('%Y-%m', day) > '2025-03'", "day ≥ Apr 1, 2025"),
+        ("strftime('%Y', day) <= '2024'", "day < Jan 1, 2025"),
+        ("seen_at > '2025-12-30'", "seen at > Dec 30, 2025, 00:00"),
+        ("seen_at <> '2025-12-30'", "seen at ≠ Dec 30, 2025, 00:00"),
+        ("seen_at < '2025-12-30'", "seen at < Dec 30, 2025"),
+        ("day > '2025-12-30'", "day > Dec 30, 2025"),
         ("CAST(amount AS INTEGER) = 10", None),
+        ("amount > 1600", "amount > 1,600"),
+        ("built >= 1900", "built ≥ 1900"),
+        ("SUM(amount) > 2000", None),
         ("CAST(plz AS REAL) = 10", "plz = 10"),
     ],
 )
