@@ -30,7 +30,7 @@ from datasphinx.agent.record.step import note
 from datasphinx.agent.routes import calls_left, may_ask_user, may_correct_form
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.settings import Settings
-from datasphinx.agent.state import AnalystState, Conclusion, ToolCall
+from datasphinx.agent.state import AnalystState, Conclusion, Observation, ToolCall
 from datasphinx.agent.tools.arguments import read_arguments
 from datasphinx.agent.tools.tool import Arguments, Workbench, check_known
 from datasphinx.agent.types import ClarifyingQuestion, Option, Result, Turn
@@ -165,13 +165,13 @@ def _finish(arguments: Finish, state: AnalystState, bench: Workbench, verifier: 
     if (
         arguments.output_type == "number"
         and may_correct_form(state["observations"])
-        and _hint_of_columns(ids[0], result)
+        and _hint_of_columns(ids[0], result, arguments.answer)
     ):
         requested = requested or "number"
     try:
         choose_output_type(result, requested, chart)
     except InvalidOutputType as error:
-        if error.wanted == "number" and (hint := _hint_of_columns(ids[0], result)):
+        if error.wanted == "number" and (hint := _hint_of_columns(ids[0], result, arguments.answer)):
             error.add_note(hint)
         raise
     answer, problems = _checked(arguments, ids[0], state, bench, verifier)
@@ -197,16 +197,20 @@ def _checked(
     return "", tuple(SpecProblem("answer", problem) for problem in (*problems, _REMEDY))
 
 
-def _hint_of_columns(result_id: str, result: Result) -> str:
-    """Return how to select the number of a result with one row and several columns; empty for any other result."""
+def _hint_of_columns(result_id: str, result: Result, answer: str) -> str:
+    """Return how to select the number of a result with one row and several columns; empty for any other result.
+
+    It is the only one that `answer` refers to, if there is one.
+    """
     if len(result["rows"]) != 1 or len(result["columns"]) == 1:
         return ""
     cells = zip(result["columns"], result["rows"][0], strict=True)
     numbers = [name for name, cell in cells if isinstance(cell, int | float) and not isinstance(cell, bool)]
     if not numbers:
         return ""
-    query = {"from": result_id, "aggregations": [{"as": "number", "agg": "max", "col": numbers[0]}]}
-    names = ", ".join(numbers[:_SHOWN_COLUMNS])
+    told = [name for name in numbers if name in answer]
+    names = ", ".join((told or numbers)[:_SHOWN_COLUMNS])
+    query = {"from": result_id, "aggregations": [{"as": "number", "agg": "max", "col": names}]}
     return (
         f"{result_id} has one row with several columns: select the one that is the number ({names}) with run_query, "
         f"such as {json.dumps(query, ensure_ascii=False)}, and finish with that result"
@@ -275,7 +279,7 @@ def _calls(state: AnalystState, bench: Workbench) -> list[str]:
     for number, observation in reversed(list(enumerate(observations, 1))):
         # The model wrote the arguments itself: it has to see all of an expression or a value to correct it.
         call = {"tool": observation["tool"], "arguments": observation["arguments"]}
-        gave = shortened(observation["content"])
+        gave = shortened(_without_repetition(observation, observations))
         if facts := results.get(str(observation["content"].get("result_id"))):
             gave["facts"] = list(islice(facts_text(facts, f"{observation['content']['result_id']}."), _MAX_FACTS))
         text = block({**call, "gave": gave}, call=number)
@@ -284,6 +288,19 @@ def _calls(state: AnalystState, bench: Workbench) -> list[str]:
         left -= len(text)
         blocks.insert(0, text)
     return blocks
+
+
+def _without_repetition(observation: Observation, others: Sequence[Observation]) -> dict[str, Any]:
+    """Return what a call gave, of a new dataset without what the call for its schema gave too."""
+    content = observation["content"]
+    schemas = [each["content"] for each in others if each["tool"] == "get_schema" and not each["failed"]]
+    schema = next((each for each in schemas if each["dataset_id"] == content.get("dataset_id")), None)
+    if observation["tool"] != "create_dataset" or schema is None:
+        return content
+    # The warnings are a proposal for the layout, if there is one, and the guesses in the language of the question.
+    warnings = content["warnings"][: len(content["warnings"]) - len(schema.get("loaded", {}).get("guesses", ()))]
+    kept = {name: value for name, value in content.items() if name not in {"schema", "warnings"}}
+    return {**kept, **({"warnings": warnings} if warnings else {})}
 
 
 def description_step(state: AnalystState, bench: Workbench, follow_ups: FollowUps) -> dict[str, Any] | None:

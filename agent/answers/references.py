@@ -316,7 +316,7 @@ class _Resolver:
         A name may be written in other capitals, and with underscores for spaces, as for the column of a metric.
         """
         names = facts.result["columns"]
-        for wanted in (".".join(path), path[-1]):
+        for wanted in (".".join(path), path[-1], path[-1].rpartition(".")[2]):
             for found in (
                 [at for at, name in enumerate(names) if name == wanted],
                 [at for at, name in enumerate(names) if _spoken(name) == _spoken(wanted)],

@@ -184,10 +184,11 @@ def with_plain_names(result: Result, sql: str, catalog: Catalog, said: Said) -> 
     read = [column.name for output in output_columns(sql, catalog) for column in output.expression.find_all(exp.Column)]
     known = replace(said, literals=[*said.literals, *read, *(literal.name for literal in tree.find_all(exp.Literal))])
     names = names_in(result)
-    columns = [
-        _expression_text(outputs[at], catalog.dialect) if at < len(outputs) and says_more(name, known, names) else name
-        for at, name in enumerate(result["columns"])
-    ]
+    columns = list(result["columns"])
+    for at, (name, output) in enumerate(zip(columns, outputs, strict=False)):
+        if says_more(name, known, names):
+            plain = _expression_text(output, catalog.dialect)
+            columns[at] = plain if plain not in columns else output.unalias().sql(catalog.dialect)
     return {**result, "columns": columns}
 
 

@@ -426,6 +426,40 @@ def test_the_column_of_a_number_is_asked_for(analyst: Analyst, dataset: str) -> 
     assert (insisting["output_type"], insisting["error"]) == ("dataframe", None)
 
 
+def test_the_column_of_a_number_is_the_one_that_the_answer_refers_to(analyst: Analyst, dataset: str) -> None:
+    both = {**TOTAL, "aggregations": [*TOTAL["aggregations"], {"as": "rows", "agg": "count", "col": "退货数量"}]}
+    end = step("finish", answer="There are {rows} of them.", output_type="number")
+    agent = analyst([query(dataset, both), end, end])
+    agent.ask("How many rows are there?", datasets=[dataset])
+
+    assert "one has" not in agent.prompts()[2] and '"col\\": \\"rows\\"' in agent.prompts()[2]
+
+
+def test_columns_of_a_joined_file_have_their_own_names(
+    analyst: Analyst, dataset: str, keep: Any, tmp_path: Path
+) -> None:
+    other = keep(tmp_path / "data", "rates.csv", "账号,rate\nalpha,2\nbeta,3\n")
+    spec = {
+        "joins": [{"dataset": other, "on": {"账号": "账号"}}],
+        "group_by": ["账号", f"{other}.rate"],
+        "aggregations": BY_ACCOUNT["aggregations"],
+    }
+    answer = f'{{list|{{账号}} {{"{other}.rate"}}: {{returns}}}}'
+    output = analyst([query(dataset, spec), step("finish", answer=answer)]).ask(datasets=[dataset, other])
+
+    assert output["tables"][0]["columns"] == ["账号", "rate", "returns"]
+    assert output["answer"].startswith("alpha 2: 30") or output["answer"].startswith("Alpha 2: 30")
+
+
+def test_what_was_guessed_of_a_file_stands_once_in_the_prompt(analyst: Analyst, tmp_path: Path) -> None:
+    path = tmp_path / "months.csv"
+    path.write_text(MONTHS, encoding="utf-8")
+    agent = analyst([step("finish", cannot_answer="no")])
+    agent.ask(files=[str(path)])
+
+    assert agent.prompts()[0].count("were read as their first day") == 1
+
+
 def test_results_of_probes_are_no_answer(analyst: Analyst, dataset: str) -> None:
     output = analyst([query(dataset), step("finish", cannot_answer="There is no weather.")]).ask(datasets=[dataset])
 
