@@ -341,7 +341,8 @@ class _Resolver:
         return self._listed([self._cell(facts, at, row).text for row in rows], facts)
 
     def _count(self, facts: ResultFacts) -> _Value:
-        if facts.is_cut and not self._is_as_asked(facts):
+        is_known = self._is_as_asked(facts) or (facts.is_one_per_group and facts.has_only_ranks)
+        if facts.is_cut and not is_known:
             raise Problem("the rows are cut, so their number is not known")
         self.used.append(_Use(facts, "rows", -1, -1))
         return _number(Decimal(len(facts.rows)), _COUNT, facts)
@@ -392,7 +393,8 @@ class _Resolver:
         column = facts.columns[at]
         known = [row for row, cell in enumerate(column.cells) if cell is not None]
         ranks = replace(column, cells=[column.cells[row] for row in known]).ranks
-        is_sorted = facts.sorted_by == (at, kind == "max") and not facts.is_shifted
+        is_sorted = facts.sorted_by == (at, kind == "max") and not (facts.is_shifted or facts.is_ranked)
+        is_sorted |= facts.has_only_ranks and facts.ranked_by == (at, kind == "max")
         if not ranks or (kind == "min" and column.is_additive and len(known) < len(facts.rows)):
             raise Problem("it has no values that can be compared, or no sum where nothing was summed")
         if facts.is_cut and not is_sorted and not (kind in facts.extremes and min(ranks) == max(ranks)):

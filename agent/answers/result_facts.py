@@ -111,6 +111,10 @@ class ResultFacts:
     """Whether the first rows are left out."""
     is_ranked: bool = False
     """Whether a rank selects the rows."""
+    ranked_by: tuple[int, bool] | None = None
+    """The output whose first values a rank keeps, of all rows or of each group, and whether those are the highest."""
+    is_one_per_group: bool = False
+    """Whether the rows are the first ones of all groups."""
     extremes: frozenset[str] = frozenset()
     """`max` or `min` if the statement selects all rows with that value: by a rank, ties or a comparison."""
     order: tuple[int | None, bool] | None = None
@@ -133,6 +137,11 @@ class ResultFacts:
     def is_cut(self) -> bool:
         """Whether there may be more rows than these."""
         return self.result["truncated"] or self.limit is not None or self.is_shifted or self.is_ranked
+
+    @property
+    def has_only_ranks(self) -> bool:
+        """Whether nothing but a rank cuts the rows."""
+        return self.is_ranked and not (self.result["truncated"] or self.limit is not None or self.is_shifted)
 
     @property
     def is_blank(self) -> bool:
@@ -229,9 +238,42 @@ def facts_of(result: Result, sql: str, catalog: Catalog, language: Language) -> 
         is_shifted=tree.find(exp.Offset) is not None,
         is_ranked=tree.find(*_RANKS) is not None,
         extremes=frozenset(_selected_extremes(tree)),
+        **_ranking(tree),
         order=sort_key(tree) if isinstance(tree, exp.Query) else None,
         literals=tuple(compared_values(tree)),
     )
+
+
+def _ranking(tree: exp.Expr) -> dict[str, Any]:
+    """Return `ranked_by` and `is_one_per_group` of the facts, if `tree` keeps the first rows of one rank."""
+    ranks = [one for one in tree.find_all(exp.Window) if isinstance(one.this, exp.RowNumber | exp.Rank | exp.DenseRank)]
+    order = ranks[0].args.get("order") if len(ranks) == 1 else None
+    if order is None or not isinstance(tree, exp.Query):
+        return {}
+    rank, first = ranks[0], order.expressions[0]
+    bounds = {
+        constant(node.expression)
+        for node in tree.find_all(exp.EQ, exp.LT, exp.LTE)
+        if isinstance(node.this, exp.Column) and node.this.name == rank.parent.alias_or_name  # type: ignore[union-attr]
+        if not isinstance(node, exp.EQ) or constant(node.expression) == 1
+    }
+    if len(bounds) != 1:
+        return {}
+    inner = rank.find_ancestor(exp.Select)
+    names = {item.alias_or_name for item in (inner.selects if inner else ()) if _is_same(item.unalias(), first.this)}
+    outputs = [output.unalias() for output in tree.selects]
+    at = next((at for at, one in enumerate(outputs) if isinstance(one, exp.Column) and one.name in names), None)
+    is_first_row = isinstance(rank.this, exp.RowNumber) and bounds == {1}
+    return {
+        "ranked_by": None if at is None else (at, bool(first.args.get("desc"))),
+        "is_one_per_group": is_first_row and bool(rank.args.get("partition_by")),
+    }
+
+
+def _is_same(one: exp.Expr, other: exp.Expr) -> bool:
+    """Return whether two expressions of a query are equal, columns with or without their tables."""
+    are_columns = isinstance(one, exp.Column) and isinstance(other, exp.Column)
+    return one.name == other.name if are_columns else one == other
 
 
 def _selected_extremes(tree: exp.Expr) -> Iterator[str]:

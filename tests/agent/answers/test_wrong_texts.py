@@ -205,6 +205,33 @@ def test_rows_with_the_lowest_value_do_not_have_the_highest(sql: str, extreme: s
         assert fill(f"Berlin and Paris: {{{wrong}.total}}.", facts, Said("Berlin, Paris")).problems
 
 
+PER_CITY = (
+    "SELECT city, name, total FROM (SELECT city, name, total, "
+    "ROW_NUMBER() OVER (PARTITION BY city ORDER BY total {}) AS place FROM orders) AS t WHERE place {} ORDER BY city"
+)
+
+
+@pytest.mark.parametrize(
+    ("order", "where", "text", "is_known"),
+    [
+        ("DESC", "<= 2", "{max.total:name} has most, {max.total}.", True),
+        ("DESC", "= 1", "{max.total:name} has most of {rows} cities.", True),
+        ("DESC", "<= 2", "There are {rows} of them.", False),
+        ("ASC", "<= 2", "{max.total:name} has most, {max.total}.", False),
+        ("ASC", "<= 2", "{min.total:name} has least, {min.total}.", True),
+        ("DESC", "= 2", "{max.total:name} has most, {max.total}.", False),
+        ("DESC", "> 1", "{max.total:name} has most, {max.total}.", False),
+        ("DESC", "<= 2", "They have {sum.total} in all.", False),
+    ],
+)
+def test_the_first_rows_of_each_group_have_the_extreme_of_all(
+    order: str, where: str, text: str, is_known: bool
+) -> None:
+    rows = [["Berlin", "Ann", 9], ["Paris", "Bob", 5]]
+    filled = fill(text, facts_about(PER_CITY.format(order, where), rows), Said("?"))
+    assert bool(filled.text) is is_known, filled
+
+
 def test_two_periods_need_the_direction_also_in_two_sentences() -> None:
     facts = facts_about(MONTHS, TREND)
     first = fill("It began at {1.u} in {1.month}.", facts, Said("?"))
