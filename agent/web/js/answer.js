@@ -3,13 +3,12 @@
 import { make } from "./dom.js";
 import { editorView } from "./editor.js";
 import { premisesView } from "./feedback.js";
-import { say } from "./language.js";
+import { say, text } from "./language.js";
 import { numberText, secondsText, valueText } from "./numbers.js";
 import { plotView } from "./plot.js";
 import { sqlView } from "./sql.js";
 import { auditSteps } from "./steps.js";
 import { tableView } from "./table.js";
-import { trustBadge } from "./trust.js";
 
 /**
  * Return the view of an output with an answer to what was `said`; its heading, of class `focus`, takes the focus.
@@ -65,7 +64,8 @@ function words(output) {
   const [first, ...told] = wordsOf(output).split("\n\n").filter((part) => part && !isShownElsewhere(part, output));
   if (!first) return null;
   return make("div", { class: "words" }, make("p", { class: "lead", dir: "auto" }, ...withFigure(first, output)),
-    ...told.map((part) => make("p", { dir: "auto" }, part)));
+    // A draft may begin with what is wrong with it.
+    ...told.map((part) => make("p", { dir: "auto" }, ...(output.status === "unsure" ? withFigure(part, output) : [part]))));
 }
 
 /** Return a sentence with the number that is the answer as an element, if it is there once as the page writes it. */
@@ -108,4 +108,36 @@ function costLine(audit) {
 function listed(key, texts) {
   if (!texts.length) return [];
   return [say(make("h4"), key), make("ul", { class: key }, ...texts.map((each) => make("li", { dir: "auto" }, each)))];
+}
+
+/** Return how far an answer can be trusted as a badge that shows the reason, or null if nothing is known about it. */
+export function trustBadge(output) {
+  const found = trustOf(output);
+  if (!found) return null;
+  const { level, key, by = [], reasons } = found;
+  const label = say(make("span"), () => [text(key), ...by].join(" · "));
+  return make("details", { class: `trust ${level}`, open: level === "unsure" },
+    make("summary", {}, make("span", { class: "mark", "aria-hidden": "true" }, MARKS[level]), label),
+    ...reasons.map((reason) => (typeof reason === "string"
+      ? make("p", { dir: "auto" }, reason) : say(make("p", { dir: "auto" }), ...reason))));
+}
+
+const MARKS = { verified: "✓", checked: "✓", likely: "≈", unsure: "?" };
+
+function trustOf({ audit, verified, metric, checked, chosen, confidence, status, error, sql, output_type }) {
+  if (error) return null;
+  const isOnlyRun = audit?.steps.some(({ node }) => node === "run_sql");
+  if (isOnlyRun && !chosen) return { level: "likely", key: "edited_by_hand", reasons: [["edited_by_hand_why"]] };
+  if (verified) {
+    const { question, author, date, note } = verified;
+    return { level: "verified", key: "trust_verified", by: [author, date].filter(Boolean), reasons: [["trust_verified_why", { question }], note].filter(Boolean) };
+  }
+  const reasons = confidence ? [confidence.reason] : [];
+  if (status === "unsure") return { level: "unsure", key: "trust_unsure", reasons: [...reasons, ["trust_unsure_why"]] };
+  if (metric) return { level: "checked", key: "trust_metric", reasons: [["trust_metric_why"], ...reasons] };
+  if (checked) return { level: "checked", key: "trust_checked", reasons: [["trust_checked_why"], ...reasons] };
+  if (confidence) return { level: "likely", key: "trust_likely", reasons: [...reasons, ["trust_likely_why"]] };
+  if (chosen) return { level: "likely", key: "trust_chosen", reasons: [["trust_chosen_why"], ["trust_likely_why"]] };
+  if (sql && output_type) return { level: "likely", key: "trust_unchecked", reasons: [["trust_unchecked_why"], ["trust_likely_why"]] };
+  return null;
 }

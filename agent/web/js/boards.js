@@ -1,9 +1,9 @@
-/** Boards: pinned answers with their last figures, charts and rows, in the place of the conversation. */
+/** Boards: pinned answers with their last figures, charts and rows, in the place of the conversation; and how they are pinned. */
 
 import { boardAddress } from "./address.js";
-import { got, request, sendJson } from "./api.js";
+import { got, postJson, request, sendJson } from "./api.js";
 import { chartView } from "./chart.js";
-import { button, choice, confirmed, field, fold, form, named, showError, submit } from "./controls.js";
+import { button, choice, confirmed, field, fold, form, iconButton, labelled, named, showError, submit } from "./controls.js";
 import { announce, byId, make } from "./dom.js";
 import { current, say, text } from "./language.js";
 import { menuView, saveMenu } from "./menu.js";
@@ -14,6 +14,8 @@ import { tableView } from "./table.js";
 
 const TITLE = document.title;
 const SCHEDULES = ["", "hourly", "daily", "weekly"];
+/** In the choice of a board, another one. */
+const NEW = "";
 
 /** Show the board with this id, with "" the first one, in place of the conversation; with null, the conversation. */
 export async function showBoard(id) {
@@ -96,9 +98,9 @@ class BoardView {
   }
 
   /** Change the board or a pinned answer at `path`, and show the board as it is then. */
-  change(path, body) {
+  change(path, body, method = "PATCH") {
     return this.attempt(async () => {
-      await sendJson("PATCH", path, body);
+      await sendJson(method, path, body);
       await this.reload();
     });
   }
@@ -121,13 +123,6 @@ class BoardView {
     return this.attempt(async () => {
       await request(this.path, { method: "DELETE" });
       location.replace(boardAddress());
-    });
-  }
-
-  unpin(path) {
-    return this.attempt(async () => {
-      await request(path, { method: "DELETE" });
-      await this.reload();
     });
   }
 
@@ -158,7 +153,7 @@ class BoardView {
     const given = (label) => (label.lastChild.value === "" ? null : Number(label.lastChild.value));
     const save = () => this.change(path, { title: title.lastChild.value, ...(hasFigure && { lower: given(lower), upper: given(upper) }) });
     return form({ class: "pin-settings", hidden: true }, save, title, ...(hasFigure ? [lower, upper] : []),
-      make("div", { class: "buttons" }, submit("board_save", { class: "quiet" }), confirmed("unpin", "unpin_sure", () => this.unpin(path))));
+      make("div", { class: "buttons" }, submit("board_save", { class: "quiet" }), confirmed("unpin", "unpin_sure", () => this.change(path, undefined, "DELETE"))));
   }
 }
 
@@ -192,4 +187,53 @@ function refreshTime(result) {
   const time = make("time", { datetime: result.refreshed_at, class: "hint" });
   const format = () => new Intl.DateTimeFormat(current(), { dateStyle: "medium", timeStyle: "short" }).format(at);
   return say(time, () => text("board_time", { time: format() }));
+}
+
+/** Return the button that pins the answer of `output`, or null where it has no statement or is not stored. */
+export function pinView(output) {
+  if (output.error || !output.sql || !output.run_id) return null;
+  const said = make("span", { class: "pinned-to", role: "status" });
+  return make("div", { class: "pin-answer" }, iconButton("pin", "pin", () => openPin(output, said)), said);
+}
+
+async function openPin({ thread_id, run_id }, said) {
+  const dialog = byId("pin-dialog");
+  const state = say(make("p", { class: "hint", role: "status" }), "working");
+  const close = button("load_cancel", () => dialog.close());
+  const heading = say(make("h2", { id: "pin-title" }), "pin_title");
+  dialog.replaceChildren(heading, state, close);
+  dialog.showModal();
+  try {
+    const { boards } = await got("boards");
+    const view = pinForm(boards.filter((board) => board.may_change), close, async (board, newTitle, title) => {
+      const own = board === NEW ? await (await postJson("boards", { title: newTitle })).json() : boards.find(({ id }) => id === board);
+      await postJson(`boards/${own.id}/pins`, { thread_id, run_id, ...(title && { title }) });
+      dialog.close();
+      const open = make("a", { href: boardAddress(own.id) });
+      said.replaceChildren(say(make("span"), "pinned", { title: own.title }), say(open, "board_open"));
+      announce(text("pinned", { title: own.title }));
+      open.focus();
+    });
+    dialog.replaceChildren(heading, view);
+    view.querySelector(".field:not([hidden]) :is(select, input)").focus();
+  } catch (error) {
+    showError(state, error);
+  }
+}
+
+function pinForm(boards, close, pin) {
+  const newTitle = make("input", { type: "text", maxlength: "200", dir: "auto", autocomplete: "off" });
+  const title = make("input", { type: "text", maxlength: "200", dir: "auto", autocomplete: "off" });
+  const newField = labelled("board_new_title", newTitle);
+  const fit = (board) => {
+    newField.hidden = board !== NEW;
+    newTitle.required = board === NEW;
+  };
+  const options = [...boards.map((each) => [each.id, () => each.title]), [NEW, "board_new"]];
+  const select = choice(options, options[0][0], fit);
+  const board = labelled("board", select);
+  board.hidden = !boards.length;
+  fit(select.value);
+  return form({}, () => pin(select.value, newTitle.value, title.value.trim()), board, newField, labelled("pin_name", title),
+    make("div", { class: "buttons" }, submit("pin"), close));
 }

@@ -54,9 +54,7 @@ function fontOf(box) {
   return `12px ${getComputedStyle(box).fontFamily}`;
 }
 
-function library() {
-  return import("../vendor/echarts/echarts.esm.min.mjs");
-}
+const library = () => import("../vendor/echarts/echarts.esm.min.mjs");
 
 /** Return an option whose numbers are written as the language does: at axes and scales, in the labels of pies and in tooltips. */
 export function inLanguage(option) {
@@ -110,8 +108,7 @@ function onScreen(option) {
 }
 
 async function savePicture({ chart, box, name }) {
-  const echarts = await library();
-  const { option, height } = saved(chart, box);
+  const [echarts, { option, height }] = [await library(), saved(chart, box)];
   const picture = echarts.init(make("div"), colours(box), { ...SAVED, height });
   picture.setOption(option);
   picture.renderToCanvas({ pixelRatio: SHARPNESS }).toBlob((blob) => {
@@ -121,8 +118,7 @@ async function savePicture({ chart, box, name }) {
 }
 
 async function saveDrawing({ chart, box, name }) {
-  const echarts = await library();
-  const { option, height } = saved(chart, box);
+  const [echarts, { option, height }] = [await library(), saved(chart, box)];
   const drawing = echarts.init(null, colours(box), { ...SAVED, height, renderer: "svg", ssr: true });
   drawing.setOption(option);
   saveFile(new Blob([drawing.renderToSVGString()], { type: "image/svg+xml" }), fileName(name, ".svg"));

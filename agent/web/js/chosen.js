@@ -64,8 +64,8 @@ async function load(named) {
   showFoot(answered ?? {});
   const before = select.value;
   for (const old of select.querySelectorAll("optgroup")) old.remove();
-  if (sources?.length > 1) select.append(group("sources_databases", sources.map(sourceItem)));
-  if (found?.length) select.append(group("sources_files", found.map(datasetItem)));
+  if (sources?.length > 1) select.append(group("sources_databases", sources.map(({ name, dialect }) => make("option", { value: name }, dialect ? `${name} (${dialect})` : name))));
+  if (found?.length) select.append(group("sources_files", found.map((each) => make("option", { value: keptValue(each) }, nameOf(each)))));
   kept = found ?? [];
   chooseNamed(before || datasets.size ? { source: before } : named);
 }
@@ -169,14 +169,6 @@ async function contents(path) {
 
 function group(key, items) {
   return say(make("optgroup", {}, ...items), key, {}, "label");
-}
-
-function sourceItem({ name, dialect }) {
-  return make("option", { value: name }, dialect ? `${name} (${dialect})` : name);
-}
-
-function datasetItem(dataset) {
-  return make("option", { value: keptValue(dataset) }, nameOf(dataset));
 }
 
 /** No source has such a name. */

@@ -24,6 +24,11 @@ export function named(element, key, facts = {}) {
   return say(say(element, key, facts, "aria-label"), key, facts, "title");
 }
 
+/** Let the text of `key` be the name of a field and stand in it while it is empty. Return it. */
+export function hinted(field, key, facts = {}) {
+  return say(say(field, key, facts, "aria-label"), key, facts, "placeholder");
+}
+
 /** Return a button whose first click asks to click again. */
 export function confirmed(key, sureKey, listener, attributes = {}) {
   let isSure = false;

@@ -2,7 +2,8 @@
 
 import { answerAddress, showAddress } from "./address.js";
 import { answerView } from "./answer.js";
-import { got } from "./api.js";
+import { got, seenOf } from "./api.js";
+import { pinView } from "./boards.js";
 import { chooseAnew, nameOfPlace } from "./chosen.js";
 import { alternativesView, clarificationView } from "./clarification.js";
 import { announce, byId, make } from "./dom.js";
@@ -13,10 +14,8 @@ import { feedbackView } from "./feedback.js";
 import { keep, kept } from "./kept.js";
 import { say, text } from "./language.js";
 import { saveMenu } from "./menu.js";
-import { pinView } from "./pin.js";
 import { Queue } from "./queue.js";
 import { reportView } from "./report.js";
-import { seenOf } from "./problem.js";
 import { notify } from "./sidebar.js";
 import { questionItems } from "./start.js";
 import { Turn } from "./turn.js";
@@ -27,12 +26,6 @@ const MOST_TURNS = 20;
 export function keptConversation(thread = null) {
   const found = JSON.parse(kept("conversation", "sessionStorage"));
   return thread && found?.thread !== thread ? null : found;
-}
-
-/** Return what `thread` is about, as the server has it. Throws a Problem. */
-async function conversationAt(thread, signal) {
-  const { graph, source, datasets } = await got(`threads/${thread}`, { signal });
-  return { graph, named: datasets?.length ? { datasets } : source ? { source } : {} };
 }
 
 /** Return what is asked as text, by which two questions are about the same. */
@@ -120,7 +113,7 @@ export class Conversation {
     try {
       await ready;
       const before = keptConversation(thread);
-      const { graph, named } = before ?? (await conversationAt(thread, controller.signal));
+      const { graph, source, datasets, named = datasets?.length ? { datasets } : source ? { source } : {} } = before ?? (await got(`threads/${thread}`, { signal: controller.signal }));
       const runs = await keptRuns(thread, controller.signal, shownRun);
       if (this.running !== running) return;
       chooseAnew(named);
@@ -234,7 +227,7 @@ export class Conversation {
 
   /** Make the statement of an alternative the answer to what was `said`. */
   async take({ sql }, { thread_id, audit }, said) {
-    const { source } = await got(`threads/${thread_id}`);
+    const { source } = await got(`threads/${thread_id}`).catch(() => ({}));
     this.begin(said, { sql, thread_id, question: said, trace_id: audit.trace_id, ...(source && { source }) }, "sql");
   }
 

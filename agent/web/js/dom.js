@@ -7,7 +7,7 @@
 export function make(tag, given = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(given)) {
-    if (name === "on") listen(element, value);
+    if (name === "on") for (const [event, listener] of Object.entries(value)) element.addEventListener(event, listener);
     else if (value !== false && value !== null && value !== undefined) {
       element.setAttribute(name, value === true ? "" : String(value));
     }
@@ -24,8 +24,4 @@ export function byId(id) {
 /** Have `words` read by a screen reader when what is being read has ended, wherever the focus is. */
 export function announce(words) {
   byId("announced").textContent = words;
-}
-
-function listen(element, listeners) {
-  for (const [event, listener] of Object.entries(listeners)) element.addEventListener(event, listener);
 }

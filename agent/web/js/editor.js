@@ -47,7 +47,9 @@ async function fill(box, { sql, thread_id, audit }, about) {
   const run = button("run_sql", execute, { class: null });
   const stop = button("stop", () => state.running?.abort(), { hidden: true });
   try {
-    state.source ??= (await sourceOf(thread_id)) ?? sources[0];
+    // Where there are several databases, the conversation is about one of them.
+    if (sources.length > 1 && thread_id) state.source ??= (await got(`threads/${thread_id}`)).source;
+    state.source ??= sources[0];
     const editor = await codeEditor(state, execute);
     box.replaceChildren(...[sourceChoice(state, editor), editor.host].filter(Boolean),
       say(make("p", { class: "hint" }), "editor_keys"), make("div", { class: "buttons" }, run, stop), result);
@@ -56,11 +58,6 @@ async function fill(box, { sql, thread_id, audit }, about) {
     showProblem(box, error);
     return null;
   }
-}
-
-/** Return the database that a conversation is about, where there are several. */
-async function sourceOf(thread) {
-  return sources.length > 1 && thread ? (await got(`threads/${thread}`)).source : null;
 }
 
 /** Return the choice of the database, where there are several. */

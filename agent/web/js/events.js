@@ -1,7 +1,6 @@
 /** The run of a graph as it happens: server-sent events over a POST, which EventSource cannot send. */
 
-import { postJson } from "./api.js";
-import { lost, problemFrom } from "./problem.js";
+import { lost, postJson, problemFrom } from "./api.js";
 
 /** The server says something at least every 15 s. */
 const SILENCE_MS = 45_000;

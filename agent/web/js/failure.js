@@ -92,7 +92,7 @@ export function failedOutputView({ error, audit, tables, report }, said, again) 
   if (report) view.append(make("div", { class: "report" }, ...report.parts.map(partView)));
   const rows = tables.filter((table) => table.rows.length).map((table) => tableView(table, { title: said }));
   if (rows.length) view.append(say(make("h4"), "fail_rows"), ...rows);
-  if (rows.length) view.append(saveMenu(view));
+  if (rows.length) view.append(make("div", { class: "toolbar" }, saveMenu(view)));
   return view;
 }
 

@@ -1,6 +1,6 @@
 /** What the user says of an answer: that it is right or not, and what should be otherwise in what it takes for granted. */
 
-import { form, iconButton, submit } from "./controls.js";
+import { form, hinted, iconButton, submit } from "./controls.js";
 import { make } from "./dom.js";
 import { say, text } from "./language.js";
 
@@ -9,7 +9,7 @@ const MOST_CHARS = 400;
 /** Return the buttons; `accept()` and `reject(comment)` are what they do. */
 export function feedbackView({ accept, reject }) {
   const [field, comment] = commentForm((words) => reject(words));
-  for (const attribute of ["placeholder", "aria-label"]) say(field, "wrong_comment", {}, attribute);
+  hinted(field, "wrong_comment");
   const wrong = iconButton("thumb down", "wrong", () => {
     comment.hidden = !comment.hidden;
     wrong.setAttribute("aria-expanded", String(!comment.hidden));
@@ -37,7 +37,7 @@ export function premisesView(output, change) {
     comment.hidden = open === null;
     chips.forEach((each, at) => each.setAttribute("aria-expanded", String(premises[at] === open)));
     if (open === null) return;
-    for (const attribute of ["placeholder", "aria-label"]) say(field, "premise_instead", { premise: open }, attribute);
+    hinted(field, "premise_instead", { premise: open });
     field.value = "";
     field.focus();
   };

@@ -16,10 +16,6 @@ export function addFiles() {
     takeFiles([...input.files]);
     input.value = "";
   });
-  addDrop();
-}
-
-function addDrop() {
   const shade = byId("drop");
   const carriesFiles = (event) => event.dataTransfer?.types.includes("Files");
   document.addEventListener("dragover", (event) => {

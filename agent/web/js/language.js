@@ -51,7 +51,8 @@ export function onLanguage(listener) {
 /** Let `select` choose the language; its texts are loaded first. */
 export function addLanguageSwitch(select) {
   for (const each of LANGUAGES) {
-    const option = new Option(nameOf(each), each);
+    const name = new Intl.DisplayNames([each], { type: "language" }).of(each);
+    const option = new Option(name[0].toLocaleUpperCase(each) + name.slice(1), each);
     option.lang = each;
     select.append(option);
   }
@@ -78,12 +79,6 @@ async function textsOf(code) {
   const response = await fetch(new URL(`../texts/${code}.json`, import.meta.url));
   if (!response.ok) throw new Error(`the texts in ${code} cannot be loaded: ${response.status}`);
   return response.json();
-}
-
-/** Return the name of a language in that language. */
-function nameOf(code) {
-  const name = new Intl.DisplayNames([code], { type: "language" }).of(code);
-  return name[0].toLocaleUpperCase(code) + name.slice(1);
 }
 
 function write(element, attribute, key, facts) {

@@ -28,7 +28,9 @@ export function reportView(output, name, link) {
     limits.length ? make("ul", { class: "limits" }, ...limits.map((limit) => make("li", { dir: "auto" }, ...spans(limit, known)))) : null,
     say(make("h4"), "report_sources"),
     make("ol", { class: "sources" }, ...parts.map((part) => make("li", {}, opening(part, part.question)))));
-  const menu = saveMenu(view, ...(output.run_id ? Object.keys(FILES).map((suffix) => saving(output, suffix)) : []), link);
+  const path = `threads/${output.thread_id}/runs/${output.run_id}/report`;
+  const files = output.run_id ? Object.entries(FILES).map(([suffix, kind]) => [saveAs(kind), () => saveFrom(`${path}.${suffix}`, fileName(title, `.${suffix}`))]) : [];
+  const menu = saveMenu(view, ...files, link);
   if (menu) view.append(make("div", { class: "toolbar" }, menu));
   return view;
 }
@@ -87,7 +89,3 @@ function openPart({ question, purpose, filters, error, result, sql }, rows) {
   dialog.querySelector(".marked")?.scrollIntoView({ block: "center" });
 }
 
-/** Return what a menu has to save the report of an output as a file. */
-function saving({ thread_id: thread, run_id: run, report }, suffix) {
-  return [saveAs(FILES[suffix]), () => saveFrom(`threads/${thread}/runs/${run}/report.${suffix}`, fileName(report.title, `.${suffix}`))];
-}

@@ -4,6 +4,7 @@ import { make } from "./dom.js";
 import { copyButton } from "./save.js";
 
 const TOKEN = /(?<comment>--[^\n]*|\/\*[\s\S]*?\*\/)|(?<string>'(?:[^']|'')*')|(?<name>"(?:[^"]|"")*"|`[^`]*`)|(?<digits>\b\d+(?:\.\d+)?\b)|(?<word>[\p{L}_][\p{L}\p{N}_$]*)|\s+|[\s\S]/gu;
+const KINDS = ["comment", "string", "digits"];
 const KEYWORDS = new Set(
   ("ALL AND AS ASC BETWEEN BY CASE CAST CROSS CURRENT_DATE DESC DISTINCT ELSE END EXCEPT EXISTS FALSE FETCH FILTER FIRST " +
     "FROM FULL GROUP HAVING ILIKE IN INNER INTERSECT INTERVAL IS JOIN LAST LATERAL LEFT LIKE LIMIT NEXT NOT NULL NULLS " +
@@ -20,11 +21,7 @@ export function sqlView(sql) {
 
 function pieces(sql) {
   return [...sql.matchAll(TOKEN)].map(({ 0: text, groups }) => {
-    const kind = groups.word ? (KEYWORDS.has(text.toUpperCase()) ? "keyword" : null) : kindOf(groups);
+    const kind = KINDS.find((each) => groups[each] !== undefined) ?? (KEYWORDS.has(text.toUpperCase()) ? "keyword" : null);
     return kind ? make("span", { class: kind }, text) : text;
   });
-}
-
-function kindOf(groups) {
-  return ["comment", "string", "name", "digits"].find((kind) => groups[kind] !== undefined);
 }

@@ -1,7 +1,7 @@
 /** Questions to start with, and the tables of the source that is asked: beside the conversation, or in a sheet. */
 
 import { got, postJson } from "./api.js";
-import { button, form, signButton, submit } from "./controls.js";
+import { button, form, hinted, signButton, submit } from "./controls.js";
 import { announce, byId, make } from "./dom.js";
 import { onceKeyGiven } from "./key.js";
 import { onLanguage, say, text } from "./language.js";
@@ -35,13 +35,11 @@ function load() {
       if (number === latest) show({ questions: [], tables: [], table_count: 0 });
     }
   };
-  read("questions", showQuestions);
+  read("questions", ({ questions }) => {
+    byId("start-questions").classList.remove("pending");
+    byId("start-questions").replaceChildren(...questionItems(questions.map(({ question }) => question), pick));
+  });
   read("tables", showTables);
-}
-
-function showQuestions({ questions }) {
-  byId("start-questions").classList.remove("pending");
-  byId("start-questions").replaceChildren(...questionItems(questions.map(({ question }) => question), pick));
 }
 
 /** Return the items of a list of questions; `ask(question)` is called with the one that is clicked. */
@@ -96,8 +94,7 @@ function columnItem(column, table) {
 
 /** Return the form for the meaning of a code, which `save(meaning)` stores. */
 function meaningForm(code, save) {
-  const field = make("input", { required: true, maxlength: 200, dir: "auto", autocomplete: "off" });
-  for (const attribute of ["aria-label", "placeholder"]) say(field, "explain_code", { code }, attribute);
+  const field = hinted(make("input", { required: true, maxlength: 200, dir: "auto", autocomplete: "off" }), "explain_code", { code });
   return form({ class: "own-words" }, () => save(field.value.trim()), field, submit("board_save", { class: "quiet" }));
 }
 

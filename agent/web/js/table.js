@@ -1,6 +1,6 @@
 /** A table of an answer: sorted by its headers, filtered, added up, copied, saved as CSV and Excel. */
 
-import { button } from "./controls.js";
+import { button, hinted } from "./controls.js";
 import { make } from "./dom.js";
 import { current, say } from "./language.js";
 import { digitsOf, isCut, isQuantity, sumOf, valueText } from "./numbers.js";
@@ -34,7 +34,10 @@ export function tableView(table, { title = "", path = null, marked = [] } = {}) 
     marked: new Set(marked.map((at) => table.rows[at])) };
   const count = make("span", { class: "count", role: "status" });
   const body = make("tbody");
-  const more = moreButton(shown, () => redraw());
+  const more = shown.all ? null : button("more_rows", () => {
+    shown.all = true;
+    redraw();
+  }, { class: "quiet more" });
   const heads = table.columns.map((name, column) => head(name, column, shown, () => redraw()));
   const sums = sumRow(shown);
   const redraw = () => draw(shown, { body, heads, sums, count, more });
@@ -58,27 +61,21 @@ export function tableItems(view) {
 }
 
 function head(name, column, shown, redraw) {
-  const sort = make("button", { type: "button", class: "sort" }, make("bdi", {}, name));
-  const cell = make("th", { scope: "col", "aria-label": name, class: isQuantity(shown.formats[column]) ? "number" : null }, sort);
-  say(sort, "sort_by", { name }, "title");
-  sort.addEventListener("click", () => {
-    shown.descending = shown.column === column && !shown.descending;
-    shown.column = column;
+  const sort = button(() => name, () => {
+    Object.assign(shown, { column, descending: shown.column === column && !shown.descending });
     redraw();
-  });
-  return cell;
+  }, { class: "sort", dir: "auto" });
+  return make("th", { scope: "col", "aria-label": name, class: isQuantity(shown.formats[column]) ? "number" : null }, say(sort, "sort_by", { name }, "title"));
 }
 
 function filterField(shown, redraw) {
   if (shown.table.rows.length <= FILTERED_FROM) return null;
   const field = make("input", { type: "search", class: "filter", autocomplete: "off", dir: "auto" });
-  say(field, "filter_rows", {}, "placeholder");
-  say(field, "filter_rows", {}, "aria-label");
   field.addEventListener("input", () => {
     shown.filter = field.value.trim().toLowerCase();
     redraw();
   });
-  return field;
+  return hinted(field, "filter_rows");
 }
 
 /** Set the rows that are shown, by the filter and the order that were chosen. */
@@ -126,27 +123,14 @@ function fillSums(sums, { table, rows, formats }) {
   }
 }
 
-function moreButton(shown, redraw) {
-  if (shown.all) return null;
-  return button("more_rows", () => {
-    shown.all = true;
-    redraw();
-  }, { class: "quiet more" });
-}
-
 /** Return the rows in the order of one column; those without a value come last either way. */
 function sorted(rows, column, descending) {
   const known = rows.filter((row) => row[column] !== null);
   const byText = new Intl.Collator(current(), { numeric: true }).compare;
-  const compare = known.every((row) => isNumber(row[column])) ? (one, other) => Number(one) - Number(other)
+  const compare = known.every((row) => DECIMAL.test(row[column])) ? (one, other) => Number(one) - Number(other)
     : (one, other) => byText(asText(one), asText(other));
   const ordered = known.sort((one, other) => compare(one[column], other[column]) * (descending ? -1 : 1));
   return [...ordered, ...rows.filter((row) => row[column] === null)];
-}
-
-/** Return whether a value is a number, or text of one. */
-function isNumber(value) {
-  return typeof value === "number" || (typeof value === "string" && DECIMAL.test(value));
 }
 
 function asText(value) {

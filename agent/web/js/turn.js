@@ -1,15 +1,14 @@
 /** One turn of a conversation: what the user said, and what came of it. */
 
 import { wordsOf } from "./answer.js";
+import { seenOf } from "./api.js";
 import { announce, byId, make } from "./dom.js";
 import { run, shareDone } from "./events.js";
 import { failureView } from "./failure.js";
 import { say } from "./language.js";
-import { seenOf } from "./problem.js";
 import { plotKnown } from "./plot.js";
 import { partView } from "./report.js";
-import { progressView } from "./progress.js";
-import { stepList } from "./steps.js";
+import { progressView, stepList } from "./steps.js";
 
 /** A turn on the page. `view(output)` makes what is shown of an output. */
 export class Turn {

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 Visit = Callable[..., Site]
 
 SUM = """async (values) => (await import("./static/js/numbers.js")).sumOf(values)"""
-TRUST = """async (output) => (await import("./static/js/trust.js")).trustBadge(output)?.className ?? null"""
+TRUST = """async (output) => (await import("./static/js/answer.js")).trustBadge(output)?.className ?? null"""
 SPENT = "SELECT c.name, COUNT(*) AS orders, AVG(o.total_amount) AS mean, ROUND(SUM(o.total_amount), 2) AS spent "
 SPENT += "FROM orders AS o JOIN customers AS c ON c.customer_id = o.customer_id GROUP BY c.name"
 SPENT += " ORDER BY c.name LIMIT 12"
@@ -97,7 +97,7 @@ def test_a_draft_has_its_reason_and_not_what_i_meant_beside_the_figure(visit: Vi
     draft.get_by_role("button", name="Not what I meant").click()
     draft.get_by_role("button", name="Answer again").click()
     # The alternatives, with the result of each.
-    expect(site.page.locator(".option .preview")).to_have_count(2)
+    expect(site.page.locator(".asked-back .option .preview")).to_have_count(2)
     expect(draft.locator(".feedback")).to_have_count(0)
 
 
