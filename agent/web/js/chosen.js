@@ -49,29 +49,28 @@ export function addSources(named) {
 /** Fill the list with the server's sources and the datasets it keeps, and again with a key where it is refused. */
 async function load(named) {
   const select = byId("source");
-  const [answered, saved] = await Promise.all([contents("sources"), contents("datasets")]);
-  if (!answered || !saved) onceKeyGiven(() => load(named));
-  const sources = answered?.sources;
-  const found = saved?.datasets;
-  addReview(answered?.may_review ?? false);
-  showCauses(answered?.is_operator ?? false);
+  const found = await Promise.all(["sources", "datasets"].map((path) => got(path).catch(() => null)));
+  if (found.includes(null)) onceKeyGiven(() => load(named));
+  const [answered, { datasets: stored }] = [found[0] ?? { sources: [] }, found[1] ?? { datasets: [] }];
+  addReview(answered.may_review);
+  showCauses(answered.is_operator);
   allowEditing(answered);
-  addSourceSettings(answered ?? {}, async () => {
+  addSourceSettings(answered, async () => {
     await load({});
     // What is shown of the chosen source may have changed.
     select.dispatchEvent(new Event("change"));
   });
-  showFoot(answered ?? {});
+  showFoot(answered);
   const before = select.value;
   for (const old of select.querySelectorAll("optgroup")) old.remove();
-  if (sources?.length > 1) select.append(group("sources_databases", sources.map(({ name, dialect }) => make("option", { value: name }, dialect ? `${name} (${dialect})` : name))));
-  if (found?.length) select.append(group("sources_files", found.map((each) => make("option", { value: keptValue(each) }, nameOf(each)))));
-  kept = found ?? [];
+  if (answered.sources.length > 1) select.append(group("sources_databases", answered.sources.map(({ name, dialect }) => make("option", { value: name }, dialect ? `${name} (${dialect})` : name))));
+  if (stored.length) select.append(group("sources_files", stored.map((each) => make("option", { value: keptValue(each) }, nameOf(each)))));
+  kept = stored;
   chooseNamed(before || datasets.size ? { source: before } : named);
 }
 
 /** Say below the question what is asked: the only database, and the model. */
-function showFoot({ sources = [], is_sample: isSample, model, may_edit_sources: mayEdit, is_operator: isOperator }) {
+function showFoot({ sources, is_sample: isSample, model, may_edit_sources: mayEdit, is_operator: isOperator }) {
   onlyName = sources.length === 1 ? () => (isSample ? text("sample_shop") : sources[0].name) : null;
   say(byId("source").options[0], onlyName ?? "source_any");
   say(byId("model"), model ? () => model : "model_offline");
@@ -160,11 +159,6 @@ export function sheetsOf({ file_id: file }) {
 
 export function nameOf(dataset) {
   return [dataset.name ?? dataset.dataset_id, sheetOf(dataset)].filter(Boolean).join(" · ");
-}
-
-/** Return what the server answers at `path`; null where it did not answer. */
-async function contents(path) {
-  return got(path).catch(() => null);
 }
 
 function group(key, items) {

@@ -12,9 +12,9 @@ let mayPropose = false;
 
 /** Show the editors if the server runs statements; `answered` is what it says of its sources. */
 export function allowEditing(answered) {
-  document.body.classList.toggle("may-edit", answered?.may_run_sql ?? false);
-  sources = answered?.sources?.map(({ name }) => name) ?? [];
-  mayPropose = answered?.may_propose ?? false;
+  document.body.classList.toggle("may-edit", answered.may_run_sql ?? false);
+  sources = answered.sources.map(({ name }) => name);
+  mayPropose = answered.may_propose ?? false;
 }
 
 /** Return whether the server runs statements. */
