@@ -359,7 +359,7 @@ def constant(node: exp.Expr) -> Any:
 
 
 def _is_date(value: Any) -> bool:
-    return isinstance(value, str) and _DATE.fullmatch(value) is not None
+    return isinstance(value, str) and _DATE.fullmatch(value) is not None and days_in(value[:10]) is not None
 
 
 def period_unit(node: exp.Expr) -> str | None:
@@ -391,17 +391,26 @@ def negated(operator: str) -> str:
 
 def _in_days(unit: str, operator: str, values: list[Any]) -> tuple[str, list[Any]]:
     """Return the operator and values of a condition on days that is one on years or months; no values for others."""
-    if operator in {"=", "≠"} and len(values) > 1:
+    spans = [days for value in values if (days := _days_of(unit, str(value)))]
+    if not spans or len(spans) < len(values):
         return operator, []
-    days = [days_in(str(value)[:4] if unit == "year" else str(value)[:7]) for value in values]
-    if not days[0] or not days[-1]:
-        return operator, []
-    first, last = days[0][0], days[-1][1]
-    if operator in {"=", "≠", "between"}:
+    (first, _), (_, last) = spans[0], spans[-1]
+    if operator == "between" or (operator in {"=", "≠"} and len(spans) == 1):
         return ("not during" if operator == "≠" else "during"), [first.isoformat(), last.isoformat()]
-    # After a period is from the day after it.
-    bound = first if operator in {"≥", "<"} else last + timedelta(days=1)
-    return {">": "≥", "≤": "<"}.get(operator, operator), [bound.isoformat()]
+    if operator in {"≥", "<"}:
+        return operator, [first.isoformat()]
+    if operator in {">", "≤"} and last < date.max:
+        # After a period is from the day after it.
+        return ("≥" if operator == ">" else "<"), [(last + timedelta(days=1)).isoformat()]
+    return operator, []
+
+
+def _days_of(unit: str, text: str) -> tuple[date, date] | None:
+    """Return the first and last day of the year or month that `text` is, or of which it is the first day."""
+    length = len("2025" if unit == "year" else "2025-12")
+    days = days_in(text[:length])
+    is_whole = days and (len(text) == length or (_is_date(text) and text[:10] == days[0].isoformat()))
+    return days if is_whole else None
 
 
 def days_in(text: str) -> tuple[date, date] | None:
@@ -443,9 +452,11 @@ def _range(one: QueryCondition, two: QueryCondition) -> QueryCondition | None:
         return None
     first, last = low["values"][0], high["values"][0]
     if _is_date(first) and _is_date(last):
+        if first > last or (first == last and high["operator"] == "<"):
+            return None
         if high["operator"] == "<":
             last = (date.fromisoformat(last) - timedelta(days=1)).isoformat()
-        return {**low, "operator": "during", "values": [first, last]} if first <= last else None
+        return {**low, "operator": "during", "values": [first, last]}
     numeric = isinstance(first, int | float) and isinstance(last, int | float)
     return {**low, "operator": "between", "values": [first, last]} if numeric and high["operator"] == "≤" else None
 
