@@ -39,6 +39,7 @@ _VARIED = 3
 """The place of the words for values that rise and fall."""
 _COUNT, _PER_CENT = ColumnFormat("number", 0), ColumnFormat("percent", 1)
 _ROW = re.compile(r"-?\d+")
+_SENTENCE_END = re.compile(r"[.!?\u2026](?=\s)|[\u3002\uff01\uff1f]")
 _UNIT = re.compile(r"\d\W?([^\W\d]+|%)$")
 """The unit at the end of a value: the last thing after its digits."""
 _INFLECTED = 3
@@ -173,6 +174,8 @@ class _Use(NamedTuple):
     column: int
     shown: int
     rows: tuple[int, ...] = ()
+    sentence: int = 0
+    """The number of the sentence in which it is used."""
 
 
 @dataclass
@@ -190,6 +193,8 @@ class _Resolver:
     """The computed facts that were used, with the names that have to stand beside them."""
     without_sign: str = ""
     """What chose the words that are filled, whose values have no sign: `{?c|rose|fell}` says it."""
+    sentence: int = 0
+    """The number of sentences before the reference."""
     quotes: tuple[str, str] = ("", "")
     """The quotation marks around the reference, which each of several names gets."""
 
@@ -204,11 +209,13 @@ class _Resolver:
         for at, part in enumerate(template):
             if isinstance(part, str):
                 text += _without_start(part, unit)
+                self.sentence += len(_SENTENCE_END.findall(part))
                 before, unit = ("", "") if part else (before, unit)
                 continue
             used = len(self.used)
             self.quotes = _quotes_around(text, template[at + 1 : at + 2])
             value = self._filled(part, is_bare=at in bare)
+            self.used[used:] = [one._replace(sentence=self.sentence) for one in self.used[used:]]
             text += " " if is_one_word(before[-1:], value[:1]) else ""
             if values is not None and at not in bare:
                 values.append(self._place(part, len(text), len(text) + len(value), self.used[used:]))
@@ -691,9 +698,8 @@ def _problems_of_changes(facts: ResultFacts, used: Sequence[_Use], before: Fille
         if ranks != sorted(ranks or ()):
             yield "the rows need ascending periods"
     for sign in (one for one in signs if one.kind == "sign"):
-        beside = [
-            one for one in used if one.shown == sign.shown and (one.kind in _EXTREMES or _ROW.fullmatch(one.kind))
-        ]
+        same = [one for one in used if (one.shown, one.sentence) == (sign.shown, sign.sentence)]
+        beside = [one for one in same if one.kind in _EXTREMES or _ROW.fullmatch(one.kind)]
         if {*_EXTREMES} <= {one.kind for one in beside} or any(not {*one.rows} <= {*sign.rows} for one in beside):
             yield "a direction is that from the first period to the last: no other one is named beside it"
 

@@ -239,6 +239,8 @@ def test_two_periods_need_the_direction_also_in_two_sentences() -> None:
 
     assert fill("It fell to {-1.u} in {-1.month}.", facts, Said("?"), first).problems
     assert fill("It ended at {-1.u} in {-1.month}.", facts, Said("?"), known).text
+    apart = "It was {max.u} in {max.u:month}, {min.u} in {min.u:month}. In all it {?change.u|rose|fell|stayed}."
+    assert fill(apart, facts, Said("?")).text
     assert fill("In {-1.month} it was {-1.u}, in {2.month} {2.u}.", seen(facts, 9), Said("?")).problems
 
 
