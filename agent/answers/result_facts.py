@@ -16,6 +16,7 @@ from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.sql.compare import is_blank, names_in
 from datasphinx.agent.sql.guard import shared_trees
 from datasphinx.agent.sql.output_columns import additive_columns, output_columns
+from datasphinx.agent.sql.selects import conjuncts
 from datasphinx.agent.sql.summary import constant, days_in, period_unit, sort_key, unwrapped
 from datasphinx.agent.types import Result
 
@@ -246,28 +247,48 @@ def facts_of(result: Result, sql: str, catalog: Catalog, language: Language) -> 
 
 def _ranking(tree: exp.Expr) -> dict[str, Any]:
     """Return `ranked_by` and `is_one_per_group` of the facts, if `tree` keeps the first rows of one rank."""
-    ranks = [one for one in tree.find_all(exp.Window) if isinstance(one.this, exp.RowNumber | exp.Rank | exp.DenseRank)]
-    order = ranks[0].args.get("order") if len(ranks) == 1 else None
-    if order is None or not isinstance(tree, exp.Query):
+    found = _kept_rank(tree)
+    if found is None or not isinstance(tree, exp.Select):
         return {}
-    rank, first = ranks[0], order.expressions[0]
-    bounds = {
-        constant(node.expression)
-        for node in tree.find_all(exp.EQ, exp.LT, exp.LTE)
-        if isinstance(node.this, exp.Column) and node.this.name == rank.parent.alias_or_name  # type: ignore[union-attr]
-        if not isinstance(node, exp.EQ) or constant(node.expression) == 1
-    }
-    if len(bounds) != 1:
-        return {}
-    inner = rank.find_ancestor(exp.Select)
+    rank, count = found
+    inner, first = rank.find_ancestor(exp.Select), rank.args["order"].expressions[0]
     names = {item.alias_or_name for item in (inner.selects if inner else ()) if _is_same(item.unalias(), first.this)}
     outputs = [output.unalias() for output in tree.selects]
     at = next((at for at, one in enumerate(outputs) if isinstance(one, exp.Column) and one.name in names), None)
-    is_first_row = isinstance(rank.this, exp.RowNumber) and bounds == {1}
     return {
         "ranked_by": None if at is None else (at, bool(first.args.get("desc"))),
-        "is_one_per_group": is_first_row and bool(rank.args.get("partition_by")),
+        "is_one_per_group": isinstance(rank.this, exp.RowNumber) and count == 1 and bool(rank.args.get("partition_by")),
     }
+
+
+def _kept_rank(tree: exp.Expr) -> tuple[exp.Window, Any] | None:
+    """Return the only rank in `tree` and what it is compared with, if `tree` keeps its first rows and no fewer.
+
+    Any other condition, join or group of the query that compares the rank could take the first row away.
+    """
+    ranks = [one for one in tree.find_all(exp.Window) if isinstance(one.this, exp.RowNumber | exp.Rank | exp.DenseRank)]
+    if len(ranks) != 1 or not ranks[0].args.get("order") or not isinstance(tree, exp.Select):
+        return None
+    inner = ranks[0].find_ancestor(exp.Select)
+    is_own = inner is tree
+    if not is_own and (_only_source(tree) is not inner or any(map(tree.args.get, ("group", "having", "distinct")))):
+        return None
+    conditions = list(conjuncts(tree.args.get("qualify" if is_own else "where")))
+    match conditions:
+        case [exp.EQ() | exp.LT() | exp.LTE() as one] if isinstance(one.this, exp.Column):
+            count = constant(one.expression)
+            is_first = count == 1 if isinstance(one, exp.EQ) else count is not None
+            return (ranks[0], count) if is_first and one.this.name == ranks[0].parent.alias_or_name else None  # type: ignore[union-attr]
+    return None
+
+
+def _only_source(select: exp.Select) -> exp.Expr | None:
+    """Return the query that is all that `select` reads: a subquery, or one that WITH names."""
+    source = select.args.get("from_")
+    if source is None or select.args.get("joins"):
+        return None
+    named = {query.alias: query.this for query in select.ctes}
+    return named.get(source.this.name) if isinstance(source.this, exp.Table) else source.this.unnest()
 
 
 def _is_same(one: exp.Expr, other: exp.Expr) -> bool:
@@ -282,9 +303,8 @@ def _selected_extremes(tree: exp.Expr) -> Iterator[str]:
         options = fetch.args.get("limit_options")
         if options and options.args.get("with_ties") and fetch.parent:
             yield from _first_in(fetch.parent.args.get("order"))
-    for window in tree.find_all(exp.Window):
-        if isinstance(window.this, exp.Rank | exp.DenseRank):
-            yield from _first_in(window.args.get("order"))
+    if (kept := _kept_rank(tree)) and isinstance(kept[0].this, exp.Rank | exp.DenseRank):
+        yield from _first_in(kept[0].args["order"])
     for side in (side for node in tree.find_all(exp.EQ) for side in (node.left, node.right)):
         query = side.unnest() if isinstance(side, exp.Subquery) else None
         for one in query.selects if isinstance(query, exp.Select) else ():

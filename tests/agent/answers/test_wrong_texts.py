@@ -232,6 +232,34 @@ def test_the_first_rows_of_each_group_have_the_extreme_of_all(
     assert bool(filled.text) is is_known, filled
 
 
+BEST_CITIES = RANKED.removesuffix(" WHERE r <= 3") + " AS t"
+
+
+@pytest.mark.parametrize(
+    ("rest", "is_known"),
+    [
+        ("WHERE r <= 3", True),
+        ("WHERE r > 1 AND r <= 3", False),
+        ("WHERE r <= 3 AND city <> 'Berlin'", False),
+        ("JOIN open_cities AS o ON o.open = t.city WHERE r <= 3", False),
+    ],
+)
+def test_a_rank_whose_first_row_may_be_left_out_has_no_extreme(rest: str, is_known: bool) -> None:
+    facts = facts_about(f"{BEST_CITIES} {rest}", SALES)
+    assert bool(fill("{max.sales:city} sold most.", facts, Said("?")).text) is is_known
+
+
+@pytest.mark.parametrize(("where", "is_known"), [("r = 1", True), ("r = 2", False)])
+def test_tied_rows_of_another_rank_than_the_first_are_no_extreme(where: str, is_known: bool) -> None:
+    facts = facts_about(f"{BEST_CITIES} WHERE {where}", [["Alpha", 5], ["Beta", 5]])
+    assert bool(fill("{max.sales:city} sold most.", facts, Said("?")).text) is is_known
+
+
+def test_the_number_of_groups_is_not_known_where_another_condition_leaves_out_some() -> None:
+    sql = PER_CITY.format("DESC", "= 1 AND total > 5")
+    assert fill("There are {rows} cities.", facts_about(sql, [["Berlin", "Ann", 9]]), Said("?")).problems
+
+
 def test_two_periods_need_the_direction_also_in_two_sentences() -> None:
     facts = facts_about(MONTHS, TREND)
     first = fill("It began at {1.u} in {1.month}.", facts, Said("?"))
