@@ -333,7 +333,7 @@ def response_of(
     from datasphinx.agent.answers.confidence import trust_in_words
 
     output_type, clarification, tables = output["output_type"], output.get("clarification"), output.get("tables") or []
-    is_shown = result is not None and (not tables or result["columns"] == tables[0]["columns"])
+    is_shown = result is not None and (not tables or len(result["columns"]) == len(tables[0]["columns"]))
     return _CLASSES[output_type](
         answer=output["answer"],
         sql=output.get("sql"),

@@ -1,6 +1,6 @@
 """Node: turn rows, a failure, or a question to the user into the answer."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -52,6 +52,7 @@ from datasphinx.agent.types import (
     Alternative,
     AnswerForm,
     Attempt,
+    ChartForm,
     Confidence,
     Evidence,
     Exchange,
@@ -86,10 +87,14 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         # No sentence states as the answer what the model judged wrong.
         form = AnswerForm({**form, "answer": [], "empty_answer": ""})
     result = with_formats(result, sql, source.catalog, form.get("formats") or {}, [said.question, *said.texts])
-    result = with_plain_names(result, sql, source.catalog, said)
+    written, result = result["columns"], with_plain_names(result, sql, source.catalog, said)
+    shown = AnswerForm(
+        {**form, "chart": _with_names(form.get("chart"), dict(zip(written, result["columns"], strict=True)))}
+    )
     bound = with_computed_bounds(sql, source)
     summary, facts = summarize_query(bound, source.catalog), facts_of(result, sql, source.catalog, language)
-    told = _composed(state, services, source, result, AskedForm(asked.output_type, form), summary, said, facts)
+    facts = facts.with_written_names(written)
+    told = _composed(state, services, source, result, AskedForm(asked.output_type, shown), summary, said, facts)
     told.add(explained_codes(sql, result, source.catalog, language))
     known = facts.with_literals(said)
     assumed = supported(dict.fromkeys(assumptions), known, facts.names)
@@ -140,7 +145,7 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         trace_id=state["audit"]["trace_id"],
         output_type=told.output_type,
         form=form,
-        columns=result["columns"],
+        columns=written,
         assumptions=assumed,
         language=language,
     )
@@ -198,6 +203,18 @@ def _composed(
         narrated=narrated if writer else None,
         chart_form=asked.form.get("chart"),
     )
+
+
+def _with_names(chart: ChartForm | None, names: Mapping[str, str]) -> ChartForm | None:
+    """Return `chart` with other names of its columns."""
+    if not chart:
+        return chart
+    renamed: ChartForm = {**chart, "y": [names.get(name, name) for name in chart.get("y", ())]}
+    if "x" in chart:
+        renamed["x"] = names.get(chart["x"], chart["x"])
+    if series := chart.get("series"):
+        renamed["series"] = names.get(series, series)
+    return renamed
 
 
 def _confidence(

@@ -20,7 +20,8 @@ def facts_of_results(state: AnalystState, catalog: Catalog, formats: Mapping[str
     facts = {
         name: facts_of(masked(results[name]), kept["sql"], catalog, language) for name, kept in state["results"].items()
     }
-    return {name: seen(each, SHOWN_ROWS) for name, each in facts.items()}
+    written = {name: kept["result"]["columns"] for name, kept in state["results"].items()}
+    return {name: seen(each.with_written_names(written[name]), SHOWN_ROWS) for name, each in facts.items()}
 
 
 def formatted_results(state: AnalystState, catalog: Catalog, formats: Mapping[str, str]) -> dict[str, Result]:

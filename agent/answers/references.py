@@ -237,7 +237,7 @@ class _Resolver:
             return ""
 
     def _text(self, reference: Reference, *, is_bare: bool) -> str:
-        if reference.text in self.facts.result["columns"]:
+        if reference.text in {column.name for column in self.facts.columns}:
             return self._shown(self._only(self.facts, self._column(self.facts, reference.text)), reference.text)
         if reference.chooses_by == "row" and self.row is None:
             name, colon, _ = reference.selection.rpartition(":")
@@ -276,7 +276,7 @@ class _Resolver:
         return value.text.replace("-", "", 1).replace("\u2212", "", 1) if is_signed else value.text
 
     def _value(self, facts: ResultFacts, selection: str, *, is_sign: bool = False) -> _Value:
-        if selection in facts.result["columns"]:
+        if selection in {column.name for column in facts.columns}:
             return self._only(facts, self._column(facts, selection))
         name, colon, within = selection.partition(":")
         if colon and name in facts.others:
@@ -322,7 +322,7 @@ class _Resolver:
 
         A name may be written in other capitals, and with underscores for spaces, as for the column of a metric.
         """
-        names = facts.result["columns"]
+        names = [column.name for column in facts.columns]
         for wanted in (".".join(path), path[-1], path[-1].rpartition(".")[2]):
             for found in (
                 [at for at, name in enumerate(names) if name == wanted],
@@ -523,9 +523,15 @@ class _Resolver:
         if (colon and name not in self.facts.others) or len(reference.words) != 1:
             raise Problem("it needs a result and one text")
         facts = self.facts.others[name] if colon else self.facts
-        at = self._column(facts, *path_of(within)[0][1:])
+        _, *path = path_of(within)[0]
+        if not path:
+            raise Problem("it names no column")
+        at = self._column(facts, *path)
         ranks = facts.columns[at].ranks
+        extremes = {one.kind for one in self.used if one.column == at and one.kind in _EXTREMES}
         if ranks is None or facts.sorted_by is None or facts.sorted_by[0] != at:
+            return ""
+        if not extremes <= {"max" if facts.sorted_by[1] else "min"}:
             return ""
         rows = [row for row, rank in enumerate(ranks) if rank != ranks[0]]
         if not rows:

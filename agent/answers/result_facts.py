@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from datasphinx.agent.answers.typed_values import Said, says_more
+from datasphinx.agent.answers.typed_values import Said, says_more, without_figures
 from datasphinx.agent.formatting.formats import CALENDAR, ColumnFormat, formats_of, number_of, rounded, spoken
 from datasphinx.agent.messages import Language
 from datasphinx.agent.schema.catalog import Catalog
@@ -169,6 +169,11 @@ class ResultFacts:
         columns = [replace(column, cells=own) for column, own in zip(self.columns, cells, strict=True)]
         return replace(self, result=result, columns=columns)
 
+    def with_written_names(self, names: Sequence[str]) -> "ResultFacts":
+        """Return the facts with the names that a model wrote for the columns, to which its texts refer."""
+        columns = [replace(column, name=name) for column, name in zip(self.columns, names, strict=True)]
+        return replace(self, columns=columns)
+
     def with_literals(self, said: Said) -> Said:
         """Return `said` with the values that the statement compares with."""
         return replace(said, literals=[*said.literals, *self.literals])
@@ -185,25 +190,35 @@ class ResultFacts:
 
 
 def with_plain_names(result: Result, sql: str, catalog: Catalog, said: Said) -> Result:
-    """Return `result` with an expression of `sql` in place of a column name that says more than was said.
+    """Return `result` with other names of the columns whose names, which a model typed, say more than was said.
 
-    A name may also say what the statement compares and computes with, and the stored columns that it reads.
+    An identifier loses its figures; others become the expression in `sql`. A name may also say what the statement compares and
+    computes with, and the stored columns that it reads.
     """
     tree = shared_trees(sql, catalog.dialect)[0].unnest()
     outputs = tree.selects if isinstance(tree, exp.Query) else []
-    read = [column.name for output in output_columns(sql, catalog) for column in output.expression.find_all(exp.Column)]
+    columns, names = list(result["columns"]), names_in(result)
+    if len(outputs) != len(columns) or any(output.is_star for output in outputs):
+        return result
+    sources = output_columns(sql, catalog)
+    expressions = [source.expression for source in sources] if len(sources) == len(columns) else outputs
+    read = [column.name for expression in expressions for column in expression.find_all(exp.Column)]
     known = replace(said, literals=[*said.literals, *read, *(literal.name for literal in tree.find_all(exp.Literal))])
-    names = names_in(result)
-    columns = list(result["columns"])
-    for at, (name, output) in enumerate(zip(columns, outputs, strict=False)):
+    for at, (name, expression) in enumerate(zip(columns, expressions, strict=True)):
         if says_more(name, known, names):
-            plain = _expression_text(output, catalog.dialect)
-            columns[at] = plain if plain not in columns else output.unalias().sql(catalog.dialect)
+            plain = without_figures(name, known) if name.isidentifier() else ""
+            is_usable = not isinstance(expression, exp.Column) and plain and plain not in columns
+            is_plain = is_usable and not says_more(plain, known, names)
+            columns[at] = plain if is_plain else _expression_text(expression, catalog.dialect)
     return {**result, "columns": columns}
 
 
 def _expression_text(output: exp.Expr, dialect: str) -> str:
-    bare = output.unalias().transform(lambda node: exp.column(node.name) if isinstance(node, exp.Column) else node)
+    bare = (
+        output.unalias()
+        .unnest()
+        .transform(lambda node: exp.column(node.name) if isinstance(node, exp.Column) else node)
+    )
     return bare.sql(dialect)
 
 

@@ -88,6 +88,12 @@ def says_more(name: str, said: Said, names: Collection[str]) -> bool:
     return is_typed or bool(unsupported(_DIGITS.sub(" ", name.replace("_", " ")), said, others))
 
 
+def without_figures(name: str, said: Said) -> str:
+    """Return the name of a column without the digits that nobody said: `orders` for `orders_98765`."""
+    kept = _DIGITS.sub(lambda digits: digits[0] if digits[0] in said.text else " ", name.replace("_", " "))
+    return ("_" if "_" in name else " ").join(kept.split())
+
+
 def figures_in(text: str) -> Iterator[Figure]:
     """Yield the figures of `text`: digits of any script, and Chinese numerals of at least two characters."""
     kinds, at = "".join(map(_kind, text)), 0

@@ -424,7 +424,13 @@ def test_at_high_effort_one_value_and_a_refused_text_keep_the_sentence_of_the_st
     ("sql", "question", "column"),
     [
         ('SELECT COUNT(*) AS "98765 orders of David Kim" FROM orders', HOW_MANY, "COUNT(*)"),
-        ("SELECT COUNT(*) AS orders_９８７６５ FROM orders", HOW_MANY, "COUNT(*)"),
+        ("SELECT COUNT(*) AS orders_９８７６５ FROM orders", HOW_MANY, "orders"),
+        (
+            'SELECT "98765 of David Kim" FROM (SELECT COUNT(*) AS "98765 of David Kim" FROM orders) t',
+            HOW_MANY,
+            "COUNT(*)",
+        ),
+        ("SELECT * FROM (SELECT name AS area1 FROM regions) AS t", "Regions?", "area1"),
         ("SELECT n FROM (SELECT COUNT(*) AS n FROM orders WHERE total_amount > 98765) AS t", HOW_MANY, "n"),
         ("SELECT name, 'x' AS \"Asia Pacific first\" FROM regions", "Regions?", "'x'"),
         ("SELECT COUNT(*) AS orders_2024 FROM orders WHERE ordered_on >= '2024-01-01'", HOW_MANY, "orders_2024"),
@@ -436,6 +442,20 @@ def test_a_column_name_says_only_what_was_said(scripted: Scripted, sql: str, que
 
     assert output["tables"][0]["columns"][-1] == column
     assert "98765" not in output["answer"] and "Asia Pacific first" not in output["answer"]
+
+
+def test_sentence_and_chart_refer_to_columns_by_the_names_that_the_model_gave_them(scripted: Scripted) -> None:
+    reply = {
+        "sql": "SELECT status, COUNT(*) AS orders_31 FROM orders GROUP BY status ORDER BY orders_31 DESC",
+        "answer": ["Most orders are {max.orders_31:status}, {max.orders_31}."],
+        "chart": {"type": "pie", "x": "status", "y": ["orders_31"]},
+    }
+    output = scripted({"GeneratedSQL": [reply]}).ask("Which status do most orders have?")
+
+    (table,) = output["tables"]
+    assert table["columns"] == ["status", "orders"]
+    assert output["answer"].startswith(f"Most orders are {table['rows'][0][0]}, ")
+    assert [chart["type"] for chart in output["charts"]] == ["pie"]
 
 
 # Audit

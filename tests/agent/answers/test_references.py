@@ -197,7 +197,30 @@ def test_words_about_the_rest_are_left_out_if_they_may_not_be_said() -> None:
     )
     assert fill("{1.city} leads{rest.sales|, then {unknown}}.", facts, Said("?")).text == "C9 leads."
     assert fill("{1.city} leads{rest.sales|, then {max.sales:city} and 12 others}.", facts, Said("?")).problems
+    assert fill("{1.city} leads{rest.|, then {list.city}}.", facts, Said("?")).problems
     assert fill("{1.city} leads{rest.other|, then {list.city}}.", facts, Said("?")).problems
+
+
+@pytest.mark.parametrize(
+    ("order", "sales", "text", "expected"),
+    [
+        ("", [5, 7, 9], "{max.sales:city} sells most{rest.sales|, then {list.city}}.", "C7 sells most."),
+        (
+            "",
+            [5, 7, 9],
+            "{min.sales:city} sells least{rest.sales|, then {list.city}}.",
+            "C9 sells least, then C8 and C7.",
+        ),
+        (" DESC", [9, 7, 5], "{min.sales:city} sells least{rest.sales|, then {list.city}}.", "C7 sells least."),
+    ],
+)
+def test_the_rest_follows_the_extreme_that_the_order_begins_with(
+    order: str, sales: list[float], text: str, expected: str
+) -> None:
+    sql = CITIES.replace(" DESC", order)
+    rows = [[f"C{9 - at}", sold] for at, sold in enumerate(sales)]
+
+    assert fill(text, facts_about(sql, rows), Said("?")).text == expected
 
 
 def cities(sales: Sequence[float]) -> ResultFacts:
