@@ -22,7 +22,6 @@ from datasphinx.agent.types import Result
 
 _MEASURES = {"number", "currency", "percent", "fraction", "scientific", "duration"}
 _PER_CENT = {"percent", "fraction"}
-_AMOUNTS = _MEASURES - _PER_CENT
 _PARTS_OF_DATES = (
     exp.Extract, exp.Year, exp.Quarter, exp.Month, exp.Week, exp.TimeToStr, exp.TimestampTrunc, exp.DateTrunc,
 )  # fmt: skip
@@ -237,7 +236,7 @@ def facts_of(result: Result, sql: str, catalog: Catalog, language: Language) -> 
             name,
             shown[at],
             [row[at] for row in result["rows"]],
-            is_additive=shown[at].kind in _AMOUNTS and output is not None and at in additive,
+            is_additive=shown[at].is_amount and output is not None and at in additive,
             is_name=shown[at].kind not in _MEASURES
             or (is_grouped and output is not None and output.find(exp.AggFunc) is None),
             is_period=len(sources) == width

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from babel.numbers import get_currency_name, list_currencies
 from sqlglot import exp
 
-from datasphinx.agent.formatting.formats import DURATION_UNITS, column_formats, number_of
+from datasphinx.agent.formatting.formats import DURATION_UNITS, ColumnFormat, column_format, column_formats, number_of
 from datasphinx.agent.messages import LANGUAGES
 from datasphinx.agent.schema.catalog import Catalog, Table
 from datasphinx.agent.schema.currencies import CURRENCY_SIGNS
@@ -29,10 +29,23 @@ def with_formats(
 
     `formats` are those that a model proposes; see `checked_formats`.
     """
-    found = column_formats(result, checked_formats(formats, result["columns"], sql, catalog, said))
+    checked = checked_formats(formats, result["columns"], sql, catalog, said)
+    found = _with_years_of_rows(column_formats(result, checked), result)
     amounts = {at for at, each in enumerate(found) if each.is_amount}
     additive = [at for at in additive_columns(sql, catalog) if at in amounts]
     return {**result, "formats": [asdict(each) for each in found], "additive": additive}
+
+
+def _with_years_of_rows(formats: list[ColumnFormat], result: Result) -> list[ColumnFormat]:
+    """Return `formats` with years for the numbers that may be years, if these alone tell the rows apart."""
+    named = [at for at, each in enumerate(formats) if not (each.is_quantity and each.is_grouped)]
+    if len(named) != 1 or formats[named[0]].is_grouped:
+        return formats
+    cells = [row[named[0]] for row in result["rows"]]
+    if len(cells) == 1 or None in cells or len(set(cells)) < len(cells):
+        return formats
+    year = column_format("year", result["types"][named[0]], cells)
+    return [year if at == named[0] and year.kind == "year" else each for at, each in enumerate(formats)]
 
 
 def checked_formats(
@@ -111,7 +124,7 @@ def _known_format(name: str, output: OutputColumn, keys: Set[str]) -> str:
     """Return the format that the catalog or the expression gives an output; empty if they give none.
 
     Whole numbers that may be years are years if the rows are grouped or sorted by them, which are `keys`. Others, such
-    as rents, have no separators, which years would not have.
+    as rents, have no separators, which years would not have; see `_with_years_of_rows`.
     """
     unit = period_unit(output.expression)
     if unit or _is_year_of_text(output.expression):

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from datasphinx.agent.answers.markdown import markdown_table
+from datasphinx.agent.answers.result_facts import facts_of
 from datasphinx.agent.charts.cells import labels_of
 from datasphinx.agent.cli.render import rows_view
-from datasphinx.agent.formatting.checks import checked_formats
+from datasphinx.agent.formatting.checks import checked_formats, with_formats
 from datasphinx.agent.formatting.formats import (
     ColumnFormat,
     answer_table,
@@ -26,6 +27,7 @@ from datasphinx.agent.formatting.formats import (
 from datasphinx.agent.messages import LANGUAGES
 from datasphinx.agent.responses import table_of
 from datasphinx.agent.schema.catalog import Catalog, Column, ForeignKey, Table
+from datasphinx.agent.sql.rows import type_of
 from datasphinx.agent.types import Result
 
 
@@ -187,6 +189,36 @@ def test_a_format_holds_only_if_statement_and_schema_agree(
 def test_numbers_like_years_are_years_where_rows_are_grouped_or_sorted_by_them(end: str) -> None:
     sql = f"SELECT opened AS value FROM sales {end}"
     assert checked_formats({}, ["value"], sql, CATALOG) == {"value": "year"}
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows", "kind"),
+    [
+        ("opened, price", [[1987, 5], [2021, 7]], "year"),
+        ("opened, price", [[1987, 5], [1987, 7]], "number"),
+        ("opened, price", [[None, 5], [1987, 7]], "number"),
+        ("opened, price", [[1987, 5]], "number"),
+        ("opened, id", [[1987, 5], [2021, 7]], "number"),
+        ("AVG(opened) AS opened, price", [[1987.5, 5], [2021.0, 7]], "number"),
+    ],
+)
+def test_numbers_like_years_are_years_where_they_alone_tell_the_rows_apart(
+    columns: str, rows: list[list[Any]], kind: str
+) -> None:
+    names = columns.split(" AS ")[-1].split(", ")
+    types = [next(type_of(cell) for cell in cells if cell is not None) for cells in zip(*rows, strict=True)]
+    found = Result(columns=names, types=types, rows=rows, truncated=False)
+    shown = with_formats(found, f"SELECT {columns} FROM sales ORDER BY price DESC", CATALOG)
+    assert shown["formats"][0]["kind"] == kind
+
+
+def test_numbers_like_years_have_no_sum() -> None:
+    sql = "SELECT rate, opened FROM sales ORDER BY rate"
+    rows = Result(
+        columns=["rate", "opened"], types=["integer", "integer"], rows=[[1, 1987], [2, 1987]], truncated=False
+    )
+    facts = facts_of(with_formats(rows, sql, CATALOG), sql, CATALOG, "en")
+    assert [column.is_additive for column in facts.columns] == [True, False]
 
 
 def test_numbers_like_years_have_no_separators_and_may_be_averaged() -> None:
