@@ -122,8 +122,13 @@ def _added(state: dict[str, Any], tenant: Tenant, thread_id: str) -> str:
     """
 
     def after(before: Mapping[str, Any]) -> dict[str, Any]:
-        state["chosen"] = any(each["sql"] == state["sql"] for each in before.get("alternatives") or ())
-        return {**state, "turns": remembered(before.get("turns", ()), state["turns"][-1])}
+        (turn,) = state["turns"]
+        if any(each["sql"] == state["sql"] for each in before.get("alternatives") or ()):
+            # What the user said last may be feedback or an option: the draft has the question itself.
+            draft = before["turns"][-1]
+            turn = {**turn, "question": draft["question"], "clarifications": draft["clarifications"]}
+            state["chosen"] = True
+        return {**state, "turns": remembered(before.get("turns", ()), turn)}
 
     run_id = tenant.graphs["agent"].add_answer(after, thread_id)
     if listed := current_list():

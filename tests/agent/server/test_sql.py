@@ -9,7 +9,9 @@ import pytest
 from datasphinx.agent.conversation.threads import open_threads
 from datasphinx.agent.messages import Message
 from datasphinx.agent.server.keys import hash_of
-from tests.agent.server.serving import Served, serving
+from tests.agent.server.serving import COUNT, Served, serving
+from tests.agent.walk import correction
+from tests.conftest import VALID
 from tests.support.databases import make_table, url
 
 USER, REVIEWER, OTHER = "dsk_user", "dsk_reviewer", "dsk_other"
@@ -170,6 +172,24 @@ def test_an_edited_statement_is_an_answer_of_its_conversation(cache_dir: Path, t
         assert f"Its query: {sql}" in server.model.calls[-1].prompt
         lost = http.post("/sql", json={**sent, "thread_id": "0" * 32}).json()
         assert lost["code"] == "thread_unknown"
+
+
+def test_an_alternative_answers_the_question_of_its_draft(cache_dir: Path, tmp_path: Path) -> None:
+    total = "SELECT SUM(total_amount) AS revenue FROM orders"
+    other = "SELECT AVG(total_amount) AS revenue FROM orders"
+    asked, comment = "What is the revenue?", "of all orders"
+    answers = {"GeneratedSQL": [COUNT, {"sql": total}], "SQLValidation": [VALID, correction(other)]}
+    with serving(cache_dir, answers, data_dir=tmp_path, enable_sql_validation=True) as server:
+        thread = server.invoke(question=asked)["thread_id"]
+        draft = server.invoke(thread_id=thread, feedback={"accepted": False, "comment": comment})
+        (alternative,) = draft["alternatives"]
+        said = f"Not what I meant: {comment}"
+        sent = {"sql": alternative["sql"], "question": said, "thread_id": thread}
+        assert server.http.post("/sql", json=sent).json()["chosen"] is True
+
+        server.invoke(thread_id=thread, feedback={"accepted": False})
+        prompt = next(each.prompt for each in reversed(server.model.calls) if f"Question: {asked}" in each.prompt)
+        assert comment in prompt and said not in prompt and alternative["sql"] in prompt
 
 
 @pytest.mark.parametrize("is_named", [False, True])
