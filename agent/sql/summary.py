@@ -237,9 +237,9 @@ class QueryReader:
         if operator == "between" and all(_is_date(value) for value in values):
             operator = "during"
         values = [value[:10] if _is_date(value) else value for value in values]
-        if self._holds_years(node, select):
+        if self._may_hold_years(node, select):
             # As texts, they have no separators.
-            values = [value if isinstance(value, bool) else str(value) for value in values]
+            values = [str(value) if value in YEARS and not isinstance(value, bool) else value for value in values]
         return QueryCondition(column=name, operator=operator, values=values)
 
     def _has_times(self, stored: tuple[Column, Table]) -> bool:
@@ -252,8 +252,8 @@ class QueryReader:
             for column, _ in self._stored(node, select)
         )
 
-    def _holds_years(self, node: exp.Expr, select: exp.Select) -> bool:
-        """Return whether `node` is a column of whole numbers that may all be years, as far as its bounds are known."""
+    def _may_hold_years(self, node: exp.Expr, select: exp.Select) -> bool:
+        """Return whether `node` is a column whose bounds are whole numbers that may be years, or not known."""
         bounds = [(column.minimum or "", column.maximum or "") for column, _ in self._stored(node, select)]
         return any(all(int(each) in YEARS if each.isdecimal() else not each for each in both) for both in bounds)
 

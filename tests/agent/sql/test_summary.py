@@ -117,6 +117,8 @@ DATES = Table(
         ("CAST(amount AS INTEGER) = 10", None),
         ("amount > 1600", "amount > 1,600"),
         ("built >= 1900", "built ≥ 1900"),
+        ("built > 12345", "built > 12,345"),
+        ("built > 12345.5", "built > 12,345.5"),
         ("SUM(amount) > 2000", None),
         ("CAST(plz AS REAL) = 10", "plz = 10"),
     ],
