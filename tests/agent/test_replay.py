@@ -192,6 +192,12 @@ def test_every_way_a_run_can_go_is_replayed_the_same(
     assert (done.output["error"] or {}).get("code") == (output["error"] or {}).get("code")
 
 
+def test_values_that_a_condition_computes_are_no_difference(ask: Ask, settings: Settings) -> None:
+    output = ask({"GeneratedSQL": [{**SUM, "sql": f"{SUM['sql']} WHERE amount <> RANDOM()"}]})
+    assert output["value"] == 12
+    assert again(output, settings).differences == []
+
+
 def test_a_run_that_reached_its_limit_is_replayed_the_same(settings: Settings, things: Path) -> None:
     low = settings.model_copy(update={"max_llm_calls": 1})
     services = Services(low, model=ScriptedModel({"GeneratedSQL": ["no JSON", SUM]}))

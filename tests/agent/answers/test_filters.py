@@ -5,8 +5,12 @@ from typing import Any
 
 import pytest
 
+from datasphinx.agent.core.cancellation import Cancellation
+from datasphinx.agent.errors import StatementCancelled
 from datasphinx.agent.formatting.filters import condition_words, short_words
+from datasphinx.agent.generation.computed_bounds import with_computed_bounds
 from datasphinx.agent.messages import Language
+from datasphinx.agent.record.step import Step, current_step, new_audit
 from datasphinx.agent.types import QueryCondition
 
 PAID = QueryCondition(column="status", operator="=", values=["paid"])
@@ -77,6 +81,35 @@ def test_dates_that_the_database_computes_are_filters(scripted: Scripted) -> Non
     output = scripted({"GeneratedSQL": [{"sql": sql}]}).ask("How many orders in the last 12 months?")
 
     assert output["filters"] == ["Mar 31, 2024 – Mar 31, 2025"] and "+1 month" in output["sql"]
+
+
+@pytest.mark.parametrize(
+    ("condition", "filters"),
+    [
+        ("total_amount > ABS(RANDOM()) % 3000", ["further conditions"]),
+        ("ordered_on < date('now') AND ordered_on >= date('2025-01-01', '+1 day')", ["Jan 2, 2025 – "]),
+        ("strftime('%Y', ordered_on) = strftime('%Y', '2025-03-01', '-1 year')", ["2024"]),
+        ("CAST(strftime('%Y', ordered_on) AS INTEGER) = CAST(strftime('%Y', '2025-03-01') AS INTEGER) - 1", ["2024"]),
+    ],
+)
+def test_only_dates_that_the_database_computes_are_filters(
+    scripted: Scripted, condition: str, filters: list[str]
+) -> None:
+    sql = f"SELECT COUNT(*) AS n FROM orders WHERE {condition}"
+    output = scripted({"GeneratedSQL": [{"sql": sql}]}).ask("How many orders?")
+
+    assert [shown[: len(each)] for shown, each in zip(output["filters"], filters, strict=True)] == filters
+
+
+def test_a_cancelled_run_computes_no_dates(scripted: Scripted) -> None:
+    source, cancellation = scripted().services.source(), Cancellation()
+    cancellation.cancel()
+    token = current_step.set(Step("answer", new_audit("t"), cancellation=cancellation))
+    try:
+        with pytest.raises(StatementCancelled):
+            with_computed_bounds("SELECT 1 FROM orders WHERE ordered_on < date('now')", source)
+    finally:
+        current_step.reset(token)
 
 
 def test_a_period_after_the_data_says_where_they_end(scripted: Scripted) -> None:
