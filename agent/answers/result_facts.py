@@ -191,8 +191,8 @@ class ResultFacts:
 def with_plain_names(result: Result, sql: str, catalog: Catalog, said: Said) -> Result:
     """Return `result` with other names of the columns whose names, which a model typed, say more than was said.
 
-    An identifier loses its figures; others become the expression in `sql`. A name may also say what the statement compares and
-    computes with, and the stored columns that it reads.
+    An identifier loses its figures; others become the expression in `sql`. A name may also say what the statement
+    compares and computes with, and the stored columns that it reads.
     """
     tree = shared_trees(sql, catalog.dialect)[0].unnest()
     outputs = tree.selects if isinstance(tree, exp.Query) else []
