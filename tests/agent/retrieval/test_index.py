@@ -2,8 +2,10 @@
 
 import pytest
 
+from datasphinx.agent.retrieval import index as retrieval
 from datasphinx.agent.retrieval.index import SchemaIndex
 from datasphinx.agent.schema.catalog import Catalog, Column, ForeignKey, Table
+from datasphinx.agent.schema.words import german_stem
 
 
 def table(name: str, *columns: str, comment: str | None = None, references: str | None = None) -> Table:
@@ -44,6 +46,16 @@ def test_german_words_are_met_in_the_singular_and_plural() -> None:
     assert german.rank("Wie viele Bestellungen gibt es in jedem Monat?") == ["bestellung"]
     assert german.rank("Aus welchen Städten kommen unsere Kunden?") == ["kunde"]
     assert german.rank("How does one kunden the städte?") == [], "only German questions have German endings"
+
+
+def test_only_names_that_begin_like_a_word_are_stemmed_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    stemmed = list[str]()
+    monkeypatch.setattr(retrieval, "german_stem", lambda word: stemmed.append(word) or german_stem(word))
+    names = [f"{first}{second}ing" for first in "bdfgk" for second in "abcdefghijklm"]
+    large = SchemaIndex(Catalog("sqlite", {name: table(name, "id") for name in [*names, "vertraege"]}))
+
+    assert large.rank("Wie viele Verträge gibt es?") == ["vertraege"]
+    assert set(stemmed).isdisjoint(names)
 
 
 def test_a_name_that_is_cut_short_is_met_when_asked_for() -> None:
