@@ -10,11 +10,7 @@ import { numberText } from "./numbers.js";
  */
 export function clarificationView(asked, why, answer) {
   const fields = say(make("fieldset"), "options", {}, "aria-label");
-  const once = (given, shown) => {
-    fields.disabled = true;
-    answer(given, shown);
-  };
-  const buttons = asked.options.map((option, at) => optionButton(option, at + 1, once));
+  const buttons = asked.options.map((option, at) => optionButton(option, at + 1, answer));
   fields.append(make("div", { class: "options" }, ...buttons));
   const heading = make("h3", { tabindex: "-1", class: "focus", dir: "auto" }, asked.question);
   return make("div", { class: "asked-back" }, why, heading, fields);
@@ -22,21 +18,23 @@ export function clarificationView(asked, why, answer) {
 
 /** Choose the option that has the number `key` in the question that is open, if one is. */
 export function chooseByKey(key) {
-  if (/^[1-9]$/.test(key)) document.querySelectorAll("fieldset:enabled .option")[Number(key) - 1]?.click();
+  if (/^[1-9]$/.test(key)) document.querySelectorAll(".asked-back fieldset:enabled .option")[Number(key) - 1]?.click();
 }
 
-/** Return the alternatives of a draft as options, or null if it has none; `take(alternative)`, if given, takes one. */
+/** Return the alternatives of a draft as options, or null if it has none; `take(alternative)`, if given, takes one, once. */
 export function alternativesView({ alternatives = [] }, take) {
   if (!alternatives.length) return null;
   const buttons = alternatives.map((each) => optionButton({ ...each, reading: null }, null, () => take(each)));
   return make("fieldset", { class: "alternatives", disabled: !take }, say(make("legend"), "alternatives"), ...buttons);
 }
 
-function optionButton(option, number, once) {
+/** Return the button of an option, which calls `chosen` with what is sent and what is shown; only one of a group is chosen. */
+function optionButton(option, number, chosen) {
   const reading = option.reading && option.reading !== option.label ? option.reading : null;
   return make("button", { type: "button", class: "option", on: { click: (event) => {
     event.currentTarget.classList.add("chosen");
-    once(String(number), option.label);
+    event.currentTarget.closest("fieldset").disabled = true;
+    chosen(String(number), option.label);
   } } },
     number && make("kbd", { "aria-hidden": "true" }, String(number)),
     make("span", { class: "label", dir: "auto" }, option.label),

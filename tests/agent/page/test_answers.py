@@ -316,7 +316,9 @@ def test_an_alternative_of_a_draft_becomes_the_answer(visit: Visit, width: int, 
     if not may_run:
         expect(other).to_be_disabled()
         return
-    other.click()
+    page.locator("body").press("1")
+    expect(other).to_be_enabled()
+    other.dblclick()
     expect(page.locator(".turn")).to_have_count(2)
     last = page.locator(".turn").last
     expect(last.locator(".trust summary")).to_contain_text("Your choice")
