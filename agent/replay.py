@@ -28,6 +28,7 @@ from datasphinx.agent.report.graph import build_report
 from datasphinx.agent.run_events import CONVERSATION, REPLAYED_SETTINGS, RUN_SQL
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import Settings
+from datasphinx.agent.sql.compare import canonical_sql
 from datasphinx.agent.state import Output
 from datasphinx.agent.types import EmbeddedOptions
 
@@ -220,8 +221,9 @@ def _replay_question(
 
     Rows that a change of format took over from its thread are not logged; their statement is executed again first.
     """
+    source = None
     try:
-        services.source(inputs.get("source"))
+        source = services.source(inputs.get("source"))
     except DatasphinxError as problem:
         # The recorded run may have ended because the source could not be opened.
         if problem.code != error:
@@ -229,10 +231,12 @@ def _replay_question(
     conversation = {name: inputs.pop(name) for name in CONVERSATION if name in inputs}
     turns, executed = conversation.get("turns"), [body["sql"] for kind, body in recorded if kind == "statement"]
     last = turns[-1]["sql"] if turns else None
-    may_reuse = recorded[-1][1].get("sql") == last or all(kind != "llm" for kind, _ in recorded)
-    if last and may_reuse and last not in executed:
-        with suppress(DatasphinxError):
-            conversation["result"] = services.source(inputs.get("source")).execute(last)
+    if source and last and last not in executed:
+        # The output has the clauses of its statement in lines.
+        same = canonical_sql(recorded[-1][1].get("sql") or "", source.catalog.dialect)
+        if same == canonical_sql(last, source.catalog.dialect) or all(kind != "llm" for kind, _ in recorded):
+            with suppress(DatasphinxError):
+                conversation["result"] = source.execute(last)
     return run_recorded(build_graph(services, InMemorySaver()), inputs, conversation, error, last="answer")
 
 

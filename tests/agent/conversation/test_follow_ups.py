@@ -90,6 +90,17 @@ def test_forms_follow_each_other_and_are_replayed(writing: Talking) -> None:
         assert done.differences == []
 
 
+def test_a_form_that_a_chat_model_reads_is_replayed_for_a_statement_in_lines(talking: Talking) -> None:
+    sql = "SELECT status, COUNT(*) AS orders FROM orders WHERE status <> 'cancelled' GROUP BY status ORDER BY orders"
+    talk = talking({"sql": sql}, {"sql": "", "output_type": "plot"})
+    talk.ask(STATUSES)
+    output = talk.ask("and that as a chart, please")
+    settings = talk.agent.services.settings
+
+    assert "\n" in output["sql"] and output["output_type"] == "plot"
+    assert replay(open_store(settings), output["audit"]["trace_id"], settings).differences == []
+
+
 def test_a_chart_of_one_figure_is_a_clear_error(writing: Talking) -> None:
     talk = writing(COUNT["sql"])
     talk.ask(HOW_MANY)
