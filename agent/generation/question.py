@@ -57,7 +57,7 @@ class Question:
     @property
     def language(self) -> Language:
         """Its language."""
-        return language_in({"question": self.text, "language": self.stated_language})
+        return language_in({"question": self.text, "language": self.stated_language, "follows": self.follows})
 
     @property
     def sql(self) -> str:

@@ -84,7 +84,7 @@ _QUOTED_FACTS = {"reason", "problems", "findings", "unknown", "rights", "error"}
 """Facts that are texts. Unless they are messages of the catalogue, they are quotations of a database or a library."""
 
 _CLEARLY = 0.8
-"""The least probability of a language other than the first of its script: names and short texts look like many."""
+"""The least probability of a language: names and short texts look like several."""
 
 
 class Message(str):
@@ -120,10 +120,11 @@ def message_of(error: Exception) -> Message | str:
     return message if isinstance(message, Message) else str(error)
 
 
-def language_of(text: str) -> Language:
+def language_of(text: str, otherwise: Language = "en") -> Language:
     """Return the language for the answer to `text`: detected by script, and within a script by its letters.
 
-    A Chinese character counts as two letters, because it carries about as much of a word.
+    A text that may be of several languages of a script is in `otherwise`, if that is one of them. A Chinese character
+    counts as two letters, because it carries about as much of a word.
 
     >>> language_of("Сколько заказов в таблице orders?"), language_of("Wie hoch ist der Umsatz?")
     ('ru', 'de')
@@ -136,28 +137,33 @@ def language_of(text: str) -> Language:
     for script in sorted(scripts.keys() - {latin}, key=lambda script: -CONVENTIONS[scripts[script][0]].weight):
         count = counts[script] * CONVENTIONS[scripts[script][0]].weight
         if count and count >= max(other for name, other in counts.items() if name != script) // 2:
-            return _by_letters(text, scripts[script])
-    return _by_letters(text, scripts[latin])
+            return _by_letters(text, scripts[script], otherwise)
+    return _by_letters(text, scripts[latin], otherwise)
 
 
 def language_in(said: Mapping[str, Any]) -> Language:
     """Return the language that a model stated for a run, its output, a question to the user, or an earlier turn.
 
-    Where none is stated, as before a model replied, it is recognised from the question or the answer.
+    Where none is stated, as before a model replied, it is recognised from the question or the answer; a short follow-up
+    is in the language of the turn that it follows.
 
     >>> language_in({"question": "Budget?"}), language_in({"question": "Budget?", "language": "de"})
     ('en', 'de')
+    >>> language_in({"question": "Und 2023?", "follows": {"language": "de"}})
+    'de'
     """
     texts = (said.get(name) for name in ("about", "question", "answer"))
-    return said.get("language") or language_of(str(next(filter(None, texts), "")))
+    before = (said.get("follows") or {}).get("language")
+    return said.get("language") or language_of(str(next(filter(None, texts), "")), before or "en")
 
 
-def _by_letters(text: str, languages: list[Language]) -> Language:
-    """Return the one of `languages` that `text` is written in; the first unless it is clearly another."""
+def _by_letters(text: str, languages: list[Language], otherwise: Language) -> Language:
+    """Return the one of `languages` that `text` is clearly written in, else `otherwise` or the first."""
+    unclear = otherwise if otherwise in languages else languages[0]
     if len(languages) == 1 or not CONVENTIONS[languages[0]].letter.search(text):
-        return languages[0]
+        return unclear
     best, probability = _identifier(tuple(languages)).rank(text)[0]
-    return str(best) if probability >= _CLEARLY else languages[0]
+    return str(best) if probability >= _CLEARLY else unclear
 
 
 @cache
