@@ -11,6 +11,7 @@ import { mayRun } from "./editor.js";
 import { run } from "./events.js";
 import { failedOutputView, failureReason, failureView } from "./failure.js";
 import { feedbackView } from "./feedback.js";
+import { forgetLines } from "./files.js";
 import { keep, kept } from "./kept.js";
 import { say, text } from "./language.js";
 import { saveMenu } from "./menu.js";
@@ -85,7 +86,7 @@ export class Conversation {
     this.run(null);
     this.queue.clear();
     this.list.replaceChildren();
-    byId("file-state").replaceChildren();
+    forgetLines();
   }
 
   /** Set what runs; while something does, questions wait. */

@@ -36,9 +36,14 @@ export function addFiles() {
 
 /** Upload files one after the other, and show the preview of the last one; each has a line for what is to be said of it. */
 async function takeFiles(files) {
-  byId("file-state").replaceChildren();
+  forgetLines();
   for (const file of files) await take(file, byId("file-state").appendChild(make("div")));
   byId("question").focus();
+}
+
+/** Forget what is said of files, but for those that are being read. */
+export function forgetLines() {
+  for (const line of byId("file-state").querySelectorAll(":scope > :not(:empty, :has(progress))")) line.remove();
 }
 
 async function take(file, line) {

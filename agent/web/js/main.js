@@ -9,7 +9,7 @@ import { addSources, leaveFiles, where } from "./chosen.js";
 import { chooseByKey } from "./clarification.js";
 import { Conversation, keptConversation } from "./conversation.js";
 import { byId } from "./dom.js";
-import { addFiles } from "./files.js";
+import { addFiles, forgetLines } from "./files.js";
 import { addLanguageSwitch, sayAll } from "./language.js";
 import { closeMenus } from "./menu.js";
 import { addSidebar, refresh } from "./sidebar.js";
@@ -43,7 +43,7 @@ async function send() {
     setReport(false);
     question.value = "";
     byId("preview").hidden = true;
-    byId("file-state").replaceChildren();
+    forgetLines();
     fit();
   }
   question.focus();

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.agent.page.actions import COUNT, HOW_MANY, NUMBERS, ask, sent_by, unfold
 from tests.agent.page.conftest import Site
@@ -104,6 +104,19 @@ def test_the_error_of_a_file_goes_with_the_next_question(visit: Visit) -> None:
     expect(site.page.locator("#file-state .error")).to_be_visible()
     ask(site, HOW_MANY)
     expect(site.page.locator("#file-state .error")).to_have_count(0)
+
+
+def test_the_error_of_a_file_that_was_read_meanwhile_is_shown(visit: Visit) -> None:
+    site = visit(Model(COUNT, reviews=()))
+    page, held = site.page, list[Route]()
+    page.route("**/files/events", lambda route: held.append(route))
+    page.locator("#file").set_input_files({"name": "b.xlsx", "mimeType": "text/plain", "buffer": b""})
+    expect(page.locator("#file-state progress")).to_be_visible()
+    ask(site, HOW_MANY)
+    page.get_by_role("button", name="New conversation").click()
+    expect(page.locator("#file-state progress")).to_be_visible()
+    held[0].continue_()
+    expect(page.locator("#file-state .error")).to_be_visible()
 
 
 def test_many_rows_are_shown_when_they_are_asked_for(visit: Visit) -> None:
