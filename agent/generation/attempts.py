@@ -55,10 +55,14 @@ def judged_wrong(attempts: Sequence[Attempt]) -> list[Attempt]:
 
 
 def rivals_of(attempts: Sequence[Attempt]) -> list[str]:
-    """Return the other statements for the question: with other results, then those judged wrong by validation."""
-    written = _since_generation(attempts)
+    """Return the other statements for the question: with other results, then those that validation judged wrong.
+
+    Those before a statement of a person do not count.
+    """
+    edits = [at for at, each in enumerate(attempts) if each["origin"] == "user"]
+    written = attempts[edits[-1] :] if edits else attempts
     others = [sql for each in written for sql in each.get("evidence", {}).get("rivals", ())]
-    others += [each["sql"] for each in judged_wrong(attempts)]
+    others += [each["sql"] for each in written if each["outcome"] in _JUDGED]
     return [sql for sql in dict.fromkeys(others) if sql != current(attempts)["sql"]]
 
 

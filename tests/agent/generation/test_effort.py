@@ -16,6 +16,7 @@ Ask = Callable[..., ScriptedAgent]
 NO_ROWS = {"sql": "SELECT order_id FROM orders WHERE total_amount < 0"}
 NONE_COUNTED = {"sql": "SELECT COUNT(*) FROM orders WHERE total_amount < 0"}
 UNSTORED = {"sql": "SELECT name FROM regions WHERE name = 'Nowhere at all'"}
+OBJECTION = {**VALID, "is_valid": False, "reason": "counts too many", "corrected_sql": None}
 ALL_ORDERS = {"sql": "SELECT order_id, total_amount FROM orders LIMIT 100"}
 
 
@@ -211,6 +212,16 @@ def test_a_draft_has_the_statements_with_other_results_as_alternatives(asking: A
     (other,) = output["alternatives"]
     assert other["sql"] == total["sql"] and other["label"]
     assert other["preview"]["first"] == agent.services.source(None).execute(total["sql"])["rows"][0][0]
+
+
+@pytest.mark.parametrize("verdicts", [[OBJECTION], [correction(DELIVERED["sql"]), OBJECTION]])
+def test_a_draft_with_an_open_objection_has_the_other_statements(asking: Ask, verdicts: list[dict[str, Any]]) -> None:
+    agent = asking(*[COUNT, DELIVERED, COUNT] * 3, verdicts=[*verdicts, OBJECTION], sql_validation_max_retries=1)
+    output = agent.ask(HOW_MANY, effort="high")
+
+    (other,) = output["alternatives"]
+    assert output["status"] == "unsure"
+    assert {output["sql"], other["sql"]} == {COUNT["sql"], DELIVERED["sql"]}
 
 
 def test_an_answer_without_doubt_has_no_alternatives(asking: Ask) -> None:
