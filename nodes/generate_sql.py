@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from datasphinx.agent.answers.texts_without_rows import said_about, supported_question, supported_reason
+from datasphinx.agent.answers.texts_without_rows import compared_in, said_about, supported_question, supported_reason
 from datasphinx.agent.answers.typed_values import unsupported
 from datasphinx.agent.clarify.codes import code_question
 from datasphinx.agent.clarify.feedback import describe_option
@@ -178,8 +178,8 @@ def _continued(written: WrittenSql, question: Question, rows: Result | None, sou
     """Return the changes of the state for a question that continues the last one; {} for another one.
 
     It is stored as the model reads it without the conversation, or, if that is unusable, joined to the last question:
-    figures and stored values that the user did not give would be allowed in the answer. After a chart, its answer is a
-    chart. `rows` are those of the last answer, if they are kept.
+    figures and stored values that neither the user gave nor its only statement compares with would be allowed in the
+    answer. After a chart, its answer is a chart. `rows` are those of the last answer, if they are kept.
     """
     last = question.follows
     if not last or not written.standalone:
@@ -187,7 +187,9 @@ def _continued(written: WrittenSql, question: Question, rows: Result | None, sou
     try:
         text = clean_question(written.standalone)
         values = {link.value for link in source.linked_values(text, source.shown_catalog.selection())}
-        problem = "; ".join(unsupported(text, said_about(question), values | names_in(rows)))
+        literals = () if written.alternatives else compared_in(written.sql, source.catalog.dialect)
+        said = replace(said_about(question), literals=literals)
+        problem = "; ".join(unsupported(text, said, values | names_in(rows)))
     except InvalidQuestion as error:
         text, problem = "", str(error)
     if problem:

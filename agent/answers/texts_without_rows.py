@@ -40,7 +40,7 @@ def supported_question(
     The figures and names of an option may be those of its statement, not those of the rows. If a label has others,
     there is no question; if only what it means has others, the label stands for it.
     """
-    compared = [_compared(each.sql, source.catalog.dialect) for each in readings]
+    compared = [compared_in(each.sql, source.catalog.dialect) for each in readings]
     names = {name for each in readings for name in each.names}
     if unsupported(question["question"], replace(said, literals=[one for each in compared for one in each]), names):
         question = {**question, "question": render("which_reading", language_in(question))}
@@ -55,6 +55,10 @@ def supported_question(
     return {**question, "options": [each.option for each in told]}, told
 
 
-def _compared(sql: str | None, dialect: str) -> list[Any]:
-    """Return the values that a statement compares with."""
-    return [value for tree in shared_trees(sql, dialect) for value in compared_values(tree)] if sql else []
+def compared_in(sql: str | None, dialect: str) -> list[Any]:
+    """Return the values that a statement compares with; none if it cannot be parsed."""
+    try:
+        trees = shared_trees(sql or "", dialect)
+    except ValueError:
+        return []
+    return [value for tree in trees for value in compared_values(tree)]

@@ -130,6 +130,26 @@ def test_what_the_user_cannot_have_asked_is_read_with_the_question_before(talkin
     assert talk.state()["turns"][-1]["question"] == f"{HOW_MANY} → and in 2024?"
 
 
+@pytest.mark.parametrize(
+    ("question", "standalone", "condition", "is_kept"),
+    [
+        ("and how many have arrived?", "How many orders are delivered?", "status = 'delivered'", True),
+        ("and how many have arrived?", "How many orders are cancelled?", "status = 'delivered'", False),
+        ("and how many last year?", "How many orders in 2024?", "ordered_on LIKE '2024-%'", True),
+    ],
+)
+def test_a_reading_may_name_what_its_statement_compares_with(
+    talking: Talking, question: str, standalone: str, condition: str, is_kept: bool
+) -> None:
+    counted = {"sql": f"SELECT COUNT(*) AS n FROM orders WHERE {condition}", "standalone": standalone}
+    talk = talking(COUNT, counted)
+    talk.ask(HOW_MANY)
+    talk.ask(question)
+
+    kept = standalone if is_kept else f"{HOW_MANY} → {question}"
+    assert talk.state()["turns"][-1]["question"] == kept
+
+
 def test_a_source_that_is_gone_leaves_the_question_open(scripted: Scripted, tmp_path: Path, other: str) -> None:
     sql = "SELECT status FROM orders"
     options = [{"label": "a", "reading": "a", "sql": sql}, {"label": "b", "reading": "b", "sql": sql + " LIMIT 1"}]
