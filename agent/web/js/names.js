@@ -5,6 +5,8 @@ import { valueText } from "./numbers.js";
 const NAME_WIDTH = 120;
 const MARGIN = 64;
 const GAP = 12;
+/** The part of their place that bars of several series take: the rest separates groups. */
+const GROUPED = 0.8;
 /** The least distance of slanted names, and of rows. */
 const SLANTED = 15;
 const ROW = 26;
@@ -47,7 +49,7 @@ export function withNames({ type, option }, width, font) {
   const lines = hasLegend(named, width) ? linesOf(named.legend.data, width) : 0;
   const height = rows ? Math.ceil(rows * ROW * Math.max(1, 0.7 * beside)) + 96 : lines > 1 && HEIGHT;
   return { option: lines ? withLegend(named, lines) : named, height: height && height + Math.max(0, lines - 1) * LEGEND_LINE,
-    form: `${lies} ${below} ${splitsOf(width)} ${width >= ENDS_WIDTH} ${lines}` };
+    form: [lies, below, splitsOf(width), width >= ENDS_WIDTH, lines, named.series[0].label?.show].join(" ") };
 }
 
 /** Return whether there are bars alone, each with a name. */
@@ -147,7 +149,8 @@ function withValues(option, width) {
   const lies = yAxis.type === "category";
   const values = shownValues(option);
   const widest = Math.max(...values.map((value) => pen.measureText(value).width));
-  if (!lies && widest + GAP / 2 > (width - MARGIN) / values.length) return option;
+  const place = ((width - MARGIN) / values.length) * (series.length > 1 ? GROUPED : 1);
+  if (!lies && widest + GAP / 2 > place) return option;
   const label = ({ seriesIndex, dataIndex }) => values[seriesIndex * series[0].data.length + dataIndex];
   const bars = series.map((each) => ({ ...each, label: { show: true, position: lies ? "right" : "top", formatter: label } }));
   // The name of the axis stands above the label of the highest bar.

@@ -247,6 +247,18 @@ def test_a_chart_fits_the_screen_after_it_was_turned(visit: Visit) -> None:
         assert "74,416.5" in labels_of(page, "bar", None, names)
 
 
+def test_values_that_do_not_fit_beside_each_other_are_gone_after_the_screen_was_turned(visit: Visit) -> None:
+    page = visit(viewport={"width": 1280, "height": 900}).page
+    for names, is_shown in (("ABCD", False), ("ABC", True)):
+        cells = ((name, 1234567.5, 1234568.5) for name in names)
+        rows = result({"k": "string", "a": "float", "b": "float"}, *cells)
+        texts = labels_of(page, "bar", option(rows, "bar", "k", ["a", "b"]), list(names))
+        assert ("1,234,567.5" in texts) == is_shown
+    page.set_viewport_size({"width": 620, "height": 900})
+    page.wait_for_function("document.querySelector('.chart').clientWidth < 600")
+    assert "1,234,567.5" not in labels_of(page, "bar", None, list("ABC"))
+
+
 @pytest.mark.parametrize("width", [390, 760])
 def test_an_axis_of_values_has_all_its_marks(visit: Visit, width: int) -> None:
     page = visit(viewport={"width": width, "height": 900}).page
