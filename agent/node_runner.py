@@ -3,6 +3,7 @@
 import logging
 import uuid
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol, get_args
@@ -33,6 +34,7 @@ from datasphinx.agent.record.waiting import report_start
 from datasphinx.agent.routes import Router, statements_left, unless_failed
 from datasphinx.agent.run_events import LOGGED_ANSWER, chart_bodies, output_body, run_body, step_body
 from datasphinx.agent.services import Services
+from datasphinx.agent.sql.layout import in_lines
 from datasphinx.agent.state import Context, State, new_run
 from datasphinx.agent.types import Clarify, Effort, OutputType
 
@@ -229,6 +231,10 @@ def run_as_node(node: Node, shared: Services, flow: Flow = SQL_AGENT) -> GraphNo
             current_step.reset(token)
         if "answer" in update:
             services.results.forget(trace_id)
+            if flow is SQL_AGENT and update.get("sql") and not update.get("verified"):
+                # A failure to open the source again is none of the answer.
+                with suppress(DatasphinxError):
+                    update["sql"] = in_lines(update["sql"], services.source(state.get("source")).catalog.dialect)
         audit = _record_result(step, update)
         logged_answer = update.pop(LOGGED_ANSWER, update.get("answer"))
         if "answer" in update:

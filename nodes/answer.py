@@ -43,7 +43,6 @@ from datasphinx.agent.record.step import assume, note
 from datasphinx.agent.routes import effort_of
 from datasphinx.agent.services import Services
 from datasphinx.agent.sources.source import Source
-from datasphinx.agent.sql.layout import in_lines
 from datasphinx.agent.sql.summary import summarize_query
 from datasphinx.agent.sql.time_zones import depends_on_zone
 from datasphinx.agent.sql.validation import names_missing_value
@@ -109,7 +108,6 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     for assumption in [*assumed, *limits]:
         assume(assumption)
         told.add(render("assumed", language, assumptions=assumption))
-    told.sql = sql if verified else in_lines(sql, source.catalog.dialect)
     told.metric = attempt["origin"] == "metric"
     told.chosen = any(each["sql"] == sql and each["origin"] == "option" for each in state["attempts"])
     if told.chosen and state["clarifications"]:

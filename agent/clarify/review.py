@@ -31,6 +31,7 @@ from datasphinx.agent.record.step import note
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.compare import canonical_sql, comparison_key, is_blank, is_ordered, names_in
+from datasphinx.agent.sql.layout import in_lines
 from datasphinx.agent.sql.repair import repair
 from datasphinx.agent.types import (
     Alternative,
@@ -269,9 +270,13 @@ def alternatives(
     options: Sequence[ReadingOption], result: Result, source: Source, rejected: Collection[str]
 ) -> list[Alternative]:
     """Return those of `options` whose statements have other results than `result`. See `distinct_readings`."""
-    own = comparison_key(result, ordered=False)
+    own, dialect = comparison_key(result, ordered=False), source.catalog.dialect
     readings = distinct_readings(options, source, rejected)
-    return [Alternative(**each.option, sql=each.sql) for each in readings if each.sql and each.content != own]
+    return [
+        Alternative(**each.option, sql=in_lines(each.sql, dialect))
+        for each in readings
+        if each.sql and each.content != own
+    ]
 
 
 def _execute_reading(option: ReadingOption, source: Source) -> Reading | None:

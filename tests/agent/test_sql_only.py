@@ -5,9 +5,11 @@ from collections.abc import Callable
 import pytest
 
 from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.layout import in_lines
 from tests.agent.walk import COUNT, HOW_MANY, calls, final, nodes, walk
 from tests.conftest import ScriptedAgent
 
+LONG = "SELECT customer_id, COUNT(*) AS n FROM orders WHERE status <> 'cancelled' GROUP BY customer_id ORDER BY n"
 Scripted = Callable[..., ScriptedAgent]
 
 
@@ -25,6 +27,12 @@ def test_the_statement_is_returned_without_rows(scripted: Scripted) -> None:
     assert output["answer"] == "The query was written and checked, but not executed."
     assert (output["sql"], output["status"], output["error"]) == (COUNT["sql"], "ok", None)
     assert output["tables"] == [] and output["value"] is None
+
+
+def test_a_long_statement_is_in_lines(scripted: Scripted) -> None:
+    output = scripted({"GeneratedSQL": [{"sql": LONG}]}).ask("Which customers ordered?", sql_only=True)
+
+    assert output["sql"] == in_lines(LONG, "sqlite") != LONG
 
 
 def test_a_statement_with_an_error_is_written_again(scripted: Scripted) -> None:

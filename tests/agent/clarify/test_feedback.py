@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from datasphinx.agent.sql.layout import in_lines
 from tests.agent.walk import COUNT, HOW_MANY, calls
 from tests.conftest import NO_AMBIGUITY
 from tests.support.best_customer import ASKS, BEST, BY_AMOUNT, BY_ORDERS, Talk
@@ -27,6 +28,15 @@ def test_a_rejected_answer_is_written_anew(talking: Talking) -> None:
     assert f"The user rejected the answer of: {COUNT['sql']}" in prompt
     assert "only those that arrived" in prompt
     assert f"Question: {HOW_MANY}" in prompt
+
+
+@pytest.mark.parametrize("said", [{"feedback": {"accepted": True}}, {"question": "a number", "output_type": "number"}])
+def test_a_long_statement_is_in_lines_however_the_answer_is_taken(talking: Talking, said: dict[str, Any]) -> None:
+    long = "SELECT customer_id, COUNT(*) AS n FROM orders WHERE status <> 'cancelled' GROUP BY customer_id ORDER BY n"
+    talk = talking([{"sql": long}, {"sql": "", "output_type": "number"}])
+    talk.ask("Which customers ordered?")
+
+    assert talk.ask(**said)["sql"] == in_lines(long, "sqlite") != long
 
 
 def test_a_rejected_answer_is_reviewed_if_every_question_is(talking: Talking) -> None:
