@@ -1,6 +1,8 @@
 """What the texts of an analysis may say: references to its results, and what the user and the data said."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
 
 from datasphinx.agent.answers.narration import seen
 from datasphinx.agent.answers.references import Said, facts_of, unsupported
@@ -40,16 +42,33 @@ def said_of(state: AnalystState) -> Said:
     return Said(state["question"], [*answers, *_names(state)])
 
 
-def problems_without_rows(text: str, state: AnalystState) -> tuple[str, ...]:
-    """Return the problems of a text that has no references: figures, and names of the results, that nobody said."""
+def problems_without_rows(text: str, state: AnalystState, figures: Iterable[Any] = ()) -> tuple[str, ...]:
+    """Return the problems of a text that has no references: figures, and names of the results, that nobody said.
+
+    It may also have `figures`.
+    """
     names = (names_in(kept["result"]) for kept in state["results"].values())
-    return unsupported(text, said_of(state), set[str]().union(*names))
+    return unsupported(text, replace(said_of(state), literals=[*figures]), set[str]().union(*names))
+
+
+def figures_of_schemas(state: AnalystState) -> Iterator[Any]:
+    """Yield the figures of columns that the model has seen: the least, the greatest and some others."""
+    for column in (column for content in _schemas(state) for column in content["columns"]):
+        if "values_like" not in column:
+            yield from (column[name] for name in ("min", "max") if column.get(name) is not None)
+            yield from (value for value in column.get("example_values", ()) if isinstance(value, int | float))
 
 
 def _names(state: AnalystState) -> Iterator[str]:
     """Yield the names of the files, their sheets and columns that the model has seen."""
+    for content in _schemas(state):
+        loaded = content.get("loaded", {})
+        yield from filter(None, [content.get("file"), loaded.get("sheet"), *loaded.get("other_sheets", ())])
+        yield from (column["name"] for column in content["columns"])
+
+
+def _schemas(state: AnalystState) -> Iterator[dict[str, Any]]:
+    """Yield what the calls of get_schema returned."""
     for observation in state["observations"]:
         if observation["tool"] == "get_schema" and not observation["failed"]:
-            content, loaded = observation["content"], observation["content"].get("loaded", {})
-            yield from filter(None, [content.get("file"), loaded.get("sheet"), *loaded.get("other_sheets", ())])
-            yield from (column["name"] for column in content["columns"])
+            yield observation["content"]

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from datasphinx import prompts
 from datasphinx.agent.analysis.earlier_results import earlier_results_text, readable_results
-from datasphinx.agent.analysis.evidence import facts_of_results, problems_without_rows, said_of
+from datasphinx.agent.analysis.evidence import facts_of_results, figures_of_schemas, problems_without_rows, said_of
 from datasphinx.agent.answers.narration import facts_text, unverified
 from datasphinx.agent.answers.outputs import choose_output_type
 from datasphinx.agent.answers.references import fill
@@ -131,10 +131,11 @@ def apply_control(
 
 
 def _give_up(text: str, state: AnalystState) -> ControlOutcome:
-    """Return the failure with the model's reason, or without one that has figures nobody said."""
+    """Return the failure with the model's reason, or without one that has figures nobody gave."""
     reason = one_line(text, _MAX_REASON)
     note(f"the model reports that the data cannot answer the question: {reason}")
-    problems = [SpecProblem("cannot_answer", problem) for problem in problems_without_rows(reason, state)]
+    figures = figures_of_schemas(state)
+    problems = [SpecProblem("cannot_answer", problem) for problem in problems_without_rows(reason, state, figures)]
     return ControlOutcome(
         {"failure": failure_of(Unanswered("cannot_answer", reason="" if problems else reason))}, tuple(problems)
     )
@@ -223,8 +224,8 @@ def _ask_user(arguments: AskUser, state: AnalystState, settings: Settings) -> di
         [one_line(text, _MAX_TEXT) for text in arguments.options],
     )
     problem = question_problem(question, labels, state["clarifications"])
-    if figures := problems_without_rows("\n".join([question, *labels]), state):
-        raise ToolCallInvalid("ask_user", tuple(SpecProblem("question", figure) for figure in figures))
+    if typed := problems_without_rows("\n".join([question, *labels]), state, figures_of_schemas(state)):
+        raise ToolCallInvalid("ask_user", tuple(SpecProblem("question", one) for one in typed))
     if problem or not may_ask_user(state, settings):
         reason = "the user is not asked (again): take the likeliest reading and say so in the answer"
         raise ToolCallInvalid("ask_user", (SpecProblem("question", f"{reason}{problem and f' ({problem})' or ''}"),))

@@ -66,15 +66,15 @@ def unsupported(text: str, said: Said, names: Collection[str] = ()) -> tuple[str
     """Return the problems of a text of a model without rows: figures, and those of `names`, that nobody said."""
     if "{" in text or "}" in text:
         return ("there are no rows that {...} could refer to",)
-    return typed_problems(text, said, names)
+    return typed_problems(text, said, names, "nobody gave it, so leave it out")
 
 
-def typed_problems(text: str, said: Said, names: Collection[str]) -> tuple[str, ...]:
-    """Return the figures of `text`, and those of `names` in it, that are not in `said`, as sentences."""
+def typed_problems(text: str, said: Said, names: Collection[str], remedy: str = "refer to a column") -> tuple[str, ...]:
+    """Return the figures of `text`, and those of `names` in it, that are not in `said`, as sentences with `remedy`."""
     figures = (one for one in figures_in(text) if said.figures.isdisjoint((each, one.unit) for each in one.meanings))
     return (
-        *(f'the figure "{one.text}" is typed; refer to a column' for one in figures),
-        *(f'the name "{name}" is typed; refer to a column' for name in _typed_names(text, said, names)),
+        *(f'the figure "{one.text}" is typed; {remedy}' for one in figures),
+        *(f'the name "{name}" is typed; {remedy}' for name in _typed_names(text, said, names)),
     )
 
 

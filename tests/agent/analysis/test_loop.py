@@ -669,6 +669,26 @@ def test_no_text_types_what_only_the_results_say(analyst: Analyst, dataset: str,
     assert "is typed" in agent.prompts()[2] or "with references" in agent.prompts()[2]
 
 
+def test_texts_without_rows_may_have_the_figures_of_the_schema(analyst: Analyst, keep: Any, tmp_path: Path) -> None:
+    years = keep(tmp_path / "data", "sales.csv", "year,sales\n2021,5\n2022,7\n2023,9\n")
+    asked = step("ask_user", question="Which year is meant, 2022 or 2023?", options=["2022", "2023"])
+    ended = step("finish", cannot_answer="The file has sales up to 2023 only.")
+    wrong = step("ask_user", question="Is 2025 meant?", options=["2025", "2023"])
+
+    assert analyst([asked]).ask(datasets=[years])["clarification"]["question"] == "Which year is meant, 2022 or 2023?"
+    assert "up to 2023 only" in analyst([ended]).ask(datasets=[years])["answer"]
+    agent = analyst([wrong, ended])
+    assert agent.ask(datasets=[years])["clarification"] is None
+    assert "2025" in agent.prompts()[1] and "is typed; nobody gave it" in agent.prompts()[1]
+
+
+def test_a_reply_may_not_have_the_figures_of_the_schema(analyst: Analyst, dataset: str) -> None:
+    reply = step("finish", reply="The most returns are 40.")
+    agent = analyst([reply, query(dataset), step("finish", answer="{list.账号:returns}")])
+
+    assert agent.ask(datasets=[dataset])["answer"] == "Alpha (30) and beta (70)"
+
+
 def test_the_name_of_a_result_column_says_only_what_was_said(analyst: Analyst, dataset: str) -> None:
     spec = {**BY_ACCOUNT, "aggregations": [{"as": "98765 in all", "agg": "sum", "col": "退货数量"}]}
     output = analyst([query(dataset, spec), *[step("finish", answer="Beta returned 98765 pieces.")] * 2]).ask(
