@@ -7,6 +7,10 @@ import { current, say, text } from "./language.js";
 import { plotKnown } from "./plot.js";
 
 const DIALECTS = { duckdb: "PostgreSQL", mysql: "MySQL", oracle: "PLSQL", postgres: "PostgreSQL", redshift: "PostgreSQL", sqlite: "SQLite", tsql: "MSSQL" };
+/** The dialects whose names are quoted by other signs than ". */
+const QUOTES = { bigquery: "`", databricks: "`", mysql: "`", spark: "`" };
+/** The tokens in which nothing stands for a column. */
+const LITERAL = ["String", "QuotedIdentifier", "LineComment", "BlockComment"];
 let sources = [];
 let mayPropose = false;
 
@@ -90,7 +94,7 @@ async function codeEditor(state, execute) {
   const load = async () => {
     const { dialect, tables } = await got(`sql/schema?source=${encodeURIComponent(state.source)}`);
     const named = { dialect: cm[DIALECTS[dialect] ?? "StandardSQL"], schema: nested(tables), upperCaseKeywords: true };
-    const first = [{ autocomplete: (context) => columnsIn(context, tables) }];
+    const first = [{ autocomplete: (context) => columnsIn(context, tables, QUOTES[dialect] ?? "\"") }];
     view.dispatch({ effects: language.reconfigure([cm.sql(named), cm.EditorState.languageData.of(() => first)]) });
   };
   await load();
@@ -112,12 +116,18 @@ function inserted({ EditorView }, event, view) {
 }
 
 /** Return the columns of the tables that the statement names, as completions before all others; null behind a dot. */
-function columnsIn(context, tables) {
+function columnsIn(context, tables, quote) {
   const word = context.matchBefore(/[.\p{L}\p{N}_$]+/u);
-  if (!word || word.text.includes(".")) return null;
+  if (!word || word.text.includes(".") || context.tokenBefore(LITERAL)) return null;
   const words = new Set(context.state.doc.toString().toLowerCase().split(/[^\p{L}\p{N}_$]+/u));
   const named = tables.filter(({ name }) => words.has(name.toLowerCase()));
-  return { from: word.from, options: named.flatMap(({ name, columns }) => columns.map((label) => ({ label, detail: name, boost: 50 }))) };
+  const option = (label, detail) => ({ label, detail, apply: quoted(label, quote), boost: 50 });
+  return { from: word.from, options: named.flatMap(({ name, columns }) => columns.map((label) => option(label, name))) };
+}
+
+/** Return a name as a statement has it: in quotes, unless all of it is plain and small. */
+function quoted(name, quote) {
+  return /^[a-z_][a-z_\d]*$/.test(name) ? name : `${quote}${name.replaceAll(quote, quote + quote)}${quote}`;
 }
 
 /** Return the columns by table, and those of tables outside the default schema by schema and table. */

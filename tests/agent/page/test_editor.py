@@ -153,6 +153,21 @@ def test_columns_of_the_tables_in_the_statement_come_first(visit: Visit, sources
     expect(options.nth(1)).to_have_text("customers")
 
 
+def test_a_column_is_completed_as_the_statement_needs_it(visit: Visit, tmp_path: Path) -> None:
+    things = url(make_table(tmp_path, '"Area ""N""" TEXT, areal TEXT', [["north", "x"]]))
+    page = opened(visit(Model("SELECT 1", reviews=()), run_sql=True, clarify="never", sources={"t": {"url": things}}))
+    completions = page.get_by_role("listbox", name="Completions")
+    for start in ("'", "-- "):
+        write(page, f"SELECT * FROM things WHERE {start}Area")
+        page.keyboard.press("Control+Space")
+        expect(completions.get_by_role("option", name="things")).to_be_visible()
+        expect(completions.get_by_role("option", name='Area "N"')).to_have_count(0)
+        page.keyboard.press("Escape")
+    write(page, "SELECT * FROM things WHERE Area")
+    completions.get_by_role("option", name='Area "N"').click()
+    expect(page.locator(".cm-content")).to_have_text('SELECT * FROM things WHERE "Area ""N"""')
+
+
 def test_keys_of_the_page_do_not_leave_the_editor_except_tab(visit: Visit, sources: dict[str, Any]) -> None:
     page = opened(visit(Model(COUNT, reviews=()), run_sql=True, clarify="never", sources=sources))
     write(page, "SELECT 4 / 1")
