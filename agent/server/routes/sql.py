@@ -11,6 +11,7 @@ from datasphinx.agent.answers.stored_chart import drawn_by_default
 from datasphinx.agent.conversation.reply import reply_of
 from datasphinx.agent.core.cancellation import Cancellation
 from datasphinx.agent.core.redact import without_password
+from datasphinx.agent.generation.computed_bounds import with_computed_bounds
 from datasphinx.agent.generation.follow_ups import remembered
 from datasphinx.agent.messages import Language, render
 from datasphinx.agent.proposals import propose_statement
@@ -88,7 +89,8 @@ def _answered(
     source, sql = services.source(name), statement.sql
     origin = {"origin": "edited_by_hand", **({"edited_trace": statement.trace_id} if statement.trace_id else {})}
     result, audit = run_recorded(sql, source, name, services, stop, origin)
-    summary, question = summarize_query(sql, source.catalog), statement.question or sql
+    summary = summarize_query(with_computed_bounds(sql, source), source.catalog)
+    question = statement.question or sql
     told = compose_answer("", {"result": result}, language=language, requested=None, sql=sql, summary=summary)
     for texts in source.doubts_and_notes(sql):
         for finding in texts:

@@ -73,6 +73,13 @@ def test_the_result_says_what_to_know_about_its_figures(site: Served) -> None:
     assert "Please note" not in request(site, USER, "/sql", {"sql": NORTH, "source": "shop"})[1]["answer"]
 
 
+def test_dates_that_the_database_computes_are_filters(site: Served) -> None:
+    sql = "SELECT COUNT(*) FROM things WHERE area > date('2025-03-31', '-12 months')"
+    _, result = request(site, USER, "/sql", {"sql": sql, "source": "shop"})
+
+    assert result["filters"] == ["area > Mar 31, 2024"]
+
+
 @pytest.mark.parametrize(
     ("sql", "code"),
     [
