@@ -253,15 +253,12 @@ REVOKE EXECUTE ON FUNCTION pg_advisory_lock(bigint), pg_advisory_lock(integer, i
     stores_lower_case = True
 
     def prepare_pool(self, pool: "SQLAlchemyEngine") -> None:
-        """Read all values, set the parser, and discard the state of the session when a connection comes back.
+        """Set the parser, and discard the state of the session when a connection comes back.
 
         A rollback alone would keep settings changed by `set_config`, advisory locks and prepared plans.
         """
         from sqlalchemy import event
 
-        from datasphinx.agent.engines.postgres_values import register
-
-        event.listen(pool, "connect", register)
         at_connect(pool, "; ".join(_parser_settings("SESSION")))
 
         @event.listens_for(pool, "reset")

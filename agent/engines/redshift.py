@@ -47,14 +47,6 @@ ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT ON TABLES TO datasphinx;"
     has_form = True
     stores_lower_case = True
 
-    def prepare_pool(self, pool: "SQLAlchemyEngine") -> None:
-        """Read all values."""
-        from sqlalchemy import event
-
-        from datasphinx.agent.engines.postgres_values import register
-
-        event.listen(pool, "connect", register)
-
     def setup_statements(self, connection: "Connection", limits: Limits) -> tuple[str, ...]:
         """Set the time limit."""
         return (f"SET LOCAL statement_timeout = {int(timeout_of(limits) * 1000)}",)

@@ -282,6 +282,10 @@ def _server_engine(url: URL, kind: Engine, connect_args: Mapping[str, Any]) -> S
             raise
         secrets = [value for value in (url.password, *connect_args.values()) if isinstance(value, str)]
         raise ConfigurationError("DATASPHINX_SOURCES", without_secrets(driver_message(error), secrets)) from error
+    if engine.dialect.driver == "psycopg":
+        from datasphinx.agent.engines.postgres_values import register
+
+        event.listen(engine, "connect", register)
     kind.prepare_pool(engine)
     return engine
 

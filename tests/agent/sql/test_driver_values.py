@@ -5,12 +5,14 @@ from pathlib import Path
 import pytest
 
 from datasphinx.agent.answers.outputs import compose_answer
+from datasphinx.agent.engines.base import Engine
+from datasphinx.agent.engines.postgres import PostgreSQL
 from datasphinx.agent.formatting.formats import format_rows
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.quotients import with_numbers_alike
 from datasphinx.agent.sql.summary import summarize_query
 from datasphinx.agent.types import Result
-from tests.agent.sql.engines import over
+from tests.agent.sql.engines import EngineUnderTest, over
 from tests.support.databases import make_table, open_url, url
 
 
@@ -43,6 +45,18 @@ def test_values_of_postgres(source: Source) -> None:
     assert [value(source, expression) for expression, _ in POSTGRES] == [expected for _, expected in POSTGRES]
     result = source.execute("SELECT INTERVAL '1 month' AS a, DATE '2024-02-29' AS b")
     assert result["types"] == ["interval", "date"]
+
+
+@over(["postgres"])
+def test_values_of_another_engine_with_its_driver(
+    engine: EngineUnderTest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(PostgreSQL, "prepare_pool", Engine.prepare_pool)
+    source = open_url(engine.url, cache_dir=tmp_path)
+    try:
+        assert [value(source, expression) for expression, _ in POSTGRES] == [expected for _, expected in POSTGRES]
+    finally:
+        source.close()
 
 
 @over(["mysql"])
