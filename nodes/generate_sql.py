@@ -135,8 +135,8 @@ def _without_statement(
 ) -> dict[str, Any]:
     """Return the changes of the state if no statement was written; {} if there is one or it is just empty.
 
-    It is off topic, a reply, the last rows in another form, or failed. A general reply replaces one with a figure or
-    name that the user did not give.
+    It is off topic, a reply, the last rows in another form, or failed. A reply with a figure or name that the user did
+    not give is replaced by one that fits thanks as well as a why.
     """
     if written.is_off_topic:
         reason = supported_reason(written.problem, said_about(question), names_in(state.get("result")))

@@ -98,7 +98,7 @@ TEXTS = {
     "parts_not_answered": "nicht beantwortet: {parts}",
     "rejected_by_validation": "eine Prüfung der Abfrage hatte Einwände: {reason}",
     "not_validated": "eine Prüfung der Abfrage hatte Einwände",
-    "general_reply": "Darüber sagen die Daten nichts. Fragen Sie nach ihren Zahlen oder danach, wie sie sich aufteilen.",
+    "general_reply": "Sie können nach Zahlen in den Daten fragen, oder danach, wie sie sich aufteilen.",
     "sources_not_asked": "Gefragt: die Quelle {source}; eine Abfrage liest eine Quelle. Nicht gefragt: {others}.",
     "source_has_words": "{source} mit {words}",
     "source_fits": "{source}, die ebenso passt",

@@ -103,7 +103,7 @@ TEXTS = {
     "parts_not_answered": "not answered: {parts}",
     "rejected_by_validation": "a check of the query was not satisfied: {reason}",
     "not_validated": "a check of the query was not satisfied",
-    "general_reply": "The data do not tell this. Ask for their figures, or how they break down.",
+    "general_reply": "You can ask for figures in the data, or how they break down.",
     "sources_not_asked": "Asked: the source {source}; one query reads one source. Not asked: {others}.",
     "source_has_words": "{source}, which has {words}",
     "source_fits": "{source}, which fits as well",

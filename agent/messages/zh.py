@@ -111,7 +111,7 @@ TEXTS = {
     "parts_not_answered": "未回答：{parts}",
     "rejected_by_validation": "查询未通过检查：{reason}",
     "not_validated": "查询未通过检查",
-    "general_reply": "数据无法说明这一点。您可以询问其中的数字，或它们的构成。",
+    "general_reply": "您可以询问数据中的数字，或它们的构成。",
     "sources_not_asked": "查询的数据源：{source}；一次查询只读取一个数据源。未查询：{others}。",
     "source_has_words": "{source}（含有 {words}）",
     "source_fits": "{source}（同样适合）",

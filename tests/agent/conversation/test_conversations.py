@@ -156,6 +156,14 @@ def test_no_text_without_rows_types_a_name_of_the_last_rows(talking: Talking, an
     assert "Asia" not in talk.ask("and the weather?")["answer"]
 
 
+@pytest.mark.parametrize("question", ["thanks!", "why?"])
+def test_a_reply_with_a_figure_is_replaced_by_one_that_fits_any_remark(talking: Talking, question: str) -> None:
+    talk = talking(COUNT, {"sql": "", "reply": "You are welcome, also in 1999."})
+    talk.ask("How many orders are there?")
+
+    assert talk.ask(question)["answer"] == "You can ask for figures in the data, or how they break down."
+
+
 def test_a_stored_value_that_only_the_model_says_is_not_said_by_the_user(talking: Talking) -> None:
     top = "SELECT name, COUNT(*) AS n FROM customers JOIN orders USING (customer_id) GROUP BY 1 ORDER BY n DESC LIMIT 3"
     asks = "How many orders has Walker Media compared with Castro Clinic?"
