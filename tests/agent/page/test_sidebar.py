@@ -120,6 +120,7 @@ def test_a_conversation_is_deleted_by_a_second_click(two: Site) -> None:
     delete = page.get_by_role("button", name="Delete Number of orders?")
     delete.click()
     expect(delete).to_have_text("Delete?")
+    assert delete.evaluate("each => each.scrollWidth <= each.clientWidth")
     page.get_by_label("Your question").focus()
     expect(delete).to_have_text("×")
     listed(page, "Number of orders?", HOW_MANY)
