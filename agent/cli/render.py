@@ -107,8 +107,9 @@ class StepView:
     def show_start(self, start: StartEvent) -> None:
         """Show the node that begins, where one line is shown."""
         if self._status:
-            last = f" of {start['limit']}" if "limit" in start else ""
-            again = f", attempt {start['attempt']}{last}" if start["attempt"] > 1 else ""
+            attempt, limit = start["attempt"], start.get("limit")
+            again = f", attempt {attempt} of {limit}" if limit else f" ({attempt})"
+            again = again if attempt > 1 else ""
             self._status.update(Text(one_line(start["node"].replace("_", " ")) + again, style="dim"))
 
     def show_waiting(self, wait: Wait) -> None:

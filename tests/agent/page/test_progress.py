@@ -36,7 +36,7 @@ def test_a_load_within_a_question_has_a_bar(visit: Visit, size: tuple[int, int])
     send(page, "step", step)
     send(page, "started", {"node": "plan", "attempt": 2})
     expect(bar).to_have_count(0)
-    expect(page.locator(".working")).to_contain_text("Plan, attempt 2")
+    expect(page.locator(".working")).to_contain_text("Plan (2)")
     send(page, "started", {"node": "generate_sql", "attempt": 2, "limit": 4})
     expect(page.locator(".working")).to_contain_text("Write SQL, attempt 2 of 4")
     # A second file begins anew.
