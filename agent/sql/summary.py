@@ -237,9 +237,8 @@ class QueryReader:
         if operator == "between" and all(_is_date(value) for value in values):
             operator = "during"
         values = [value[:10] if _is_date(value) else value for value in values]
-        if self._may_hold_years(node, select):
-            # As texts, they have no separators.
-            values = [str(value) if value in YEARS and not isinstance(value, bool) else value for value in values]
+        # As texts, they have no separators.
+        values = [str(value) if self._is_code_or_year(value, node, select) else value for value in values]
         return QueryCondition(column=name, operator=operator, values=values)
 
     def _has_times(self, stored: tuple[Column, Table]) -> bool:
@@ -252,10 +251,16 @@ class QueryReader:
             for column, _ in self._stored(node, select)
         )
 
-    def _may_hold_years(self, node: exp.Expr, select: exp.Select) -> bool:
-        """Return whether `node` is a column whose bounds are whole numbers that may be years, or not known."""
-        bounds = [(column.minimum or "", column.maximum or "") for column, _ in self._stored(node, select)]
-        return any(all(int(each) in YEARS if each.isdecimal() else not each for each in both) for both in bounds)
+    def _is_code_or_year(self, value: Any, node: exp.Expr, select: exp.Select) -> bool:
+        """Return whether `value` is a whole number beside a key, or a year as far as the bounds of its column tell."""
+        if isinstance(value, bool) or not isinstance(value, int):
+            return False
+        return any(
+            column.name in table.key_columns
+            or (value in YEARS and all(int(each) in YEARS if each.isdecimal() else not each for each in ends))
+            for column, table in self._stored(node, select)
+            for ends in ((column.minimum or "", column.maximum or ""),)
+        )
 
     def _stored(self, node: exp.Expr, select: exp.Select) -> Iterator[tuple[Column, Table]]:
         """Yield the stored columns that `node` may be, with their tables."""
@@ -457,7 +462,7 @@ def _range(one: QueryCondition, two: QueryCondition) -> QueryCondition | None:
         if high["operator"] == "<":
             last = (date.fromisoformat(last) - timedelta(days=1)).isoformat()
         return {**low, "operator": "during", "values": [first, last]}
-    numeric = isinstance(first, int | float) and isinstance(last, int | float)
+    numeric = all(isinstance(each, int | float) or each.isdecimal() for each in (first, last))
     return {**low, "operator": "between", "values": [first, last]} if numeric and high["operator"] == "≤" else None
 
 

@@ -81,7 +81,9 @@ DATES = Table(
         Column("plz", "TEXT"),
         Column("amount", "REAL", minimum="5", maximum="9000"),
         Column("built", "INTEGER"),
+        Column("visit_id", "INTEGER"),
     ),
+    primary_key=("visit_id",),
 )
 
 
@@ -119,6 +121,8 @@ DATES = Table(
         ("built >= 1900", "built ≥ 1900"),
         ("built > 12345", "built > 12,345"),
         ("built > 12345.5", "built > 12,345.5"),
+        ("visit_id IN (7, 12345)", "visit id = 7 or 12345"),
+        ("built >= 1990 AND built <= 1999", "built = 1990 – 1999"),
         ("SUM(amount) > 2000", None),
         ("CAST(plz AS REAL) = 10", "plz = 10"),
     ],
