@@ -18,8 +18,8 @@ let kept = [];
 /** Returns the name of the only database; null where there are several. */
 let onlyName = null;
 
-/** What is called with a dataset that is to be looked at, and with one that was read anew and the one in its place. */
-export const listeners = { opened() {}, replaced() {} };
+/** What is called with a dataset to look at, with one that was read anew and the one in its place, and when some are left. */
+export const listeners = { opened() {}, replaced() {}, left() {} };
 
 /** Return the graph to ask and what the input names: datasets by id, or a source if one was chosen. */
 export function where() {
@@ -104,7 +104,7 @@ export function askSource(name, key) {
 /** Ask no files from now on. */
 export function leaveFiles() {
   datasets.clear();
-  byId("preview").hidden = true;
+  listeners.left();
   show();
 }
 
@@ -126,7 +126,7 @@ function chip(dataset) {
   const opening = button(() => name, () => listeners.opened(dataset), { class: "link name", dir: "auto" });
   const remove = () => {
     datasets.delete(dataset.dataset_id);
-    byId("preview").hidden = true;
+    listeners.left();
     show();
     byId("question").focus();
   };
@@ -145,6 +145,11 @@ export async function readAgain(dataset) {
   show();
   listeners.replaced(dataset, made);
   announce(readyText(made));
+}
+
+/** Return whether `dataset` is asked. */
+export function isChosen({ dataset_id: id }) {
+  return datasets.has(id);
 }
 
 /** Return the sheet of a dataset; empty for one of a file without sheets. */

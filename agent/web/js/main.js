@@ -12,6 +12,7 @@ import { byId } from "./dom.js";
 import { addFiles, forgetLines } from "./files.js";
 import { addLanguageSwitch, sayAll } from "./language.js";
 import { closeMenus } from "./menu.js";
+import { hidePreview } from "./preview.js";
 import { addSidebar, refresh } from "./sidebar.js";
 import { addStart } from "./start.js";
 
@@ -42,7 +43,7 @@ async function send() {
     conversation.hear(words, report.getAttribute("aria-pressed") === "true");
     setReport(false);
     question.value = "";
-    byId("preview").hidden = true;
+    hidePreview();
     forgetLines();
     fit();
   }

@@ -1,18 +1,24 @@
 /** The preview of a chosen file: its sheets, the first rows, and what was noted when it was read. */
 
 import { got, postJson } from "./api.js";
-import { choose, listeners, nameOf, readAgain, readyText, sheetOf, sheetsOf } from "./chosen.js";
+import { choose, isChosen, listeners, nameOf, readAgain, readyText, sheetOf, sheetsOf } from "./chosen.js";
 import { button, showError } from "./controls.js";
 import { announce, byId, make } from "./dom.js";
 import { say } from "./language.js";
 import { typeName } from "./loading.js";
 import { isQuantity, valueText } from "./numbers.js";
 
+/** The dataset whose preview is shown or awaited. */
 let shown = null;
 
 listeners.opened = showPreview;
 listeners.replaced = (dataset, made) => {
-  if (!byId("preview").hidden && shown.dataset_id === dataset.dataset_id) showPreview(made);
+  // It has a tab for each sheet of its file, of which this may be one.
+  if (shown) showPreview(shown.dataset_id === dataset.dataset_id ? made : shown);
+};
+listeners.left = () => {
+  if (shown && isChosen(shown)) showPreview(shown);
+  else hidePreview();
 };
 
 /** Show the preview of the file of `dataset`, which is chosen. */
@@ -21,13 +27,20 @@ export async function showPreview(dataset) {
   shown = dataset;
   try {
     const found = await got(`datasets/${dataset.dataset_id}/preview`);
+    if (shown !== dataset) return;
     const sheets = found.report.sheets.length > 1 ? sheetTabs(found) : [];
     panel.replaceChildren(...sheets, facts(found), rows(found), ...notes(found), buttons(dataset));
     panel.hidden = false;
   } catch {
     // The dataset can be asked without its preview.
-    panel.hidden = true;
+    if (shown === dataset) hidePreview();
   }
+}
+
+/** Hide the preview. */
+export function hidePreview() {
+  shown = null;
+  byId("preview").hidden = true;
 }
 
 function sheetTabs(dataset) {
@@ -104,7 +117,7 @@ function notes({ notes: texts }) {
 
 function buttons(dataset) {
   const close = () => {
-    byId("preview").hidden = true;
+    hidePreview();
     byId("question").focus();
   };
   return make("div", { class: "buttons" }, button("preview_change", () => readAgain(dataset)), button("preview_close", close));

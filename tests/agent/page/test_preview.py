@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.agent.datasets.files import FEB, JAN, book
 from tests.agent.page.actions import EXCEL
@@ -71,3 +71,29 @@ def test_each_sheet_becomes_a_table(visit: Visit) -> None:
     expect(preview.get_by_role("button", name="Load all sheets")).to_be_hidden()
     preview.get_by_role("tab", name="Mar").click()
     expect(preview.locator("tbody")).to_have_text("<b>x</b>")
+
+
+def test_a_preview_is_that_of_the_file_that_was_opened_last(visit: Visit) -> None:
+    page = visit().page
+    tables = {"a.csv": TITLED, "b.csv": TITLED + b"west,5\n"}
+    files = [{"name": name, "mimeType": "text/csv", "buffer": data} for name, data in tables.items()]
+    preview = page.get_by_role("region", name="Preview of the file")
+    chips, held = page.locator(".chip"), list[Route]()
+    page.locator("#file").set_input_files(files)
+    expect(preview).to_contain_text("b.csv")
+
+    page.route("**/preview", lambda route: held.append(route) if not held else route.continue_())
+    chips.get_by_role("button", name="a.csv", exact=True).click()
+    chips.get_by_role("button", name="b.csv", exact=True).click()
+    expect(preview).to_contain_text("b.csv")
+    with page.expect_response(held[0].request.url) as late:
+        held[0].continue_()
+    late.value.finished()
+    page.evaluate("() => new Promise(requestAnimationFrame)")
+    expect(preview).to_contain_text("b.csv")
+
+    chips.get_by_role("button", name="Remove a.csv").click()
+    expect(chips).to_have_count(1)
+    expect(preview).to_contain_text("b.csv")
+    chips.get_by_role("button", name="Remove b.csv").click()
+    expect(preview).to_be_hidden()
