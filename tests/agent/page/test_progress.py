@@ -61,7 +61,8 @@ def test_a_load_within_a_question_has_a_bar(visit: Visit, size: tuple[int, int])
 
 def test_the_time_left_is_told_until_it_has_passed(visit: Visit) -> None:
     page = (site := visit()).page
-    page.clock.install()
+    page.clock.install(time=0)
+    page.clock.pause_at(3600)
     page.evaluate(HOLD)
     site.ask("How much was sold?")
     send(page, "started", {"node": "retrieve_tables", "attempt": 1})
