@@ -24,10 +24,11 @@ def with_computed_bounds(sql: str, source: Source) -> str:
         StatementCancelled: the run was cancelled.
     """
     dialect = source.catalog.dialect
-    trees = [tree.copy() for tree in shared_trees(sql, dialect)]
-    bounds = [bound for tree in trees for bound in _computed(tree)]
-    if len(trees) != 1 or not bounds:
+    trees = shared_trees(sql, dialect)
+    if len(trees) != 1 or not any(_computed(trees[0])):
         return sql
+    tree = trees[0].copy()
+    bounds = list(_computed(tree))
     query = exp.select(*(exp.alias_(bound.copy(), f"bound_{at}") for at, (bound, _) in enumerate(bounds)))
     step = current_step.get()
     try:
@@ -42,7 +43,7 @@ def with_computed_bounds(sql: str, source: Source) -> str:
         # A number beside something else than a year may be random.
         if (isinstance(value, str) or period_unit(compared)) and days_in(str(value)):
             bound.replace(exp.convert(value))
-    return trees[0].sql(dialect)
+    return tree.sql(dialect)
 
 
 def _computed(tree: exp.Expr) -> Iterator[tuple[exp.Expr, exp.Expr]]:
