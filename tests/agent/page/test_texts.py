@@ -56,12 +56,16 @@ def test_texts_that_the_html_names_exist() -> None:
 
 
 def test_texts_that_the_scripts_name_exist() -> None:
-    """A call of `text` or `say` names its key in quotes, or another file of the package does."""
+    """A call names its keys in quotes, as its first or second argument; an option, behind its value."""
     scripts = "".join(path.read_text(encoding="utf-8") for path in sorted((WEB / "js").glob("*.js")))
-    named = set(re.findall(r'\b(?:text|button|submit|labelled|field|fold|checkbox|confirmed)\("(\w+)"', scripts))
-    named |= set(re.findall(r'\bsay\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*?(?<!\})(?<!facts), "(\w+)"', scripts))
+    first = "text|button|submit|labelled|field|fold|checkbox|confirmed|group|setting"
+    second = "say|iconButton|signButton|named|hinted|confirmed"
+    argument = r"(?:[^(),]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*"
+    named = set(re.findall(rf'\b(?:{first})\("(\w+)"', scripts))
+    named |= set(re.findall(rf'\b(?:{second})\({argument}, "(\w+)"', scripts))
+    named |= set(re.findall(r'\[(?:""|[A-Z]+), "(\w+)"\]', scripts))
 
-    assert len(named) > 100
+    assert len(named) > 150
     assert sorted(named - ENGLISH.keys()) == []
 
 
