@@ -7,6 +7,8 @@ const MARGIN = 64;
 const GAP = 12;
 /** The part of their place that bars of several series take: the rest separates groups. */
 const GROUPED = 0.8;
+/** The part of the height of bars that a label takes. */
+const LABEL_SHARE = 0.1;
 /** The least distance of slanted names, and of rows. */
 const SLANTED = 15;
 const ROW = 26;
@@ -142,7 +144,7 @@ function shownValues({ series, formats }) {
   return series.flatMap(({ data }) => data).map((value) => (value === null ? "" : valueText(value, format)));
 }
 
-/** Return the option with the value at the right or the top of each bar, where they fit; rows of one series then have no axis of values. */
+/** Return the option with the value at the end of each bar, where they fit; rows of one series then have no axis of values. */
 function withValues(option, width) {
   const { series, xAxis, yAxis, grid } = option;
   if (series.some(({ stack }) => stack)) return option;
@@ -152,12 +154,17 @@ function withValues(option, width) {
   const place = ((width - MARGIN) / values.length) * (series.length > 1 ? GROUPED : 1);
   if (!lies && widest + GAP / 2 > place) return option;
   const label = ({ seriesIndex, dataIndex }) => values[seriesIndex * series[0].data.length + dataIndex];
-  const bars = series.map((each) => ({ ...each, label: { show: true, position: lies ? "right" : "top", formatter: label } }));
+  const [end, negativeEnd] = lies ? ["right", "left"] : ["top", "bottom"];
+  const bar = (value) => (value < 0 ? { value, label: { position: negativeEnd } } : value);
+  const bars = series.map((each) => ({ ...each, data: each.data.map(bar), label: { show: true, position: end, formatter: label } }));
+  const isNegative = series.some(({ data }) => data.some((value) => value < 0));
+  const room = lies ? widest / (width - NAME_WIDTH - MARGIN - widest) : LABEL_SHARE;
+  const longer = isNegative && { boundaryGap: [room, 0] };
   // The name of the axis stands above the label of the highest bar.
-  if (!lies) return { ...option, series: bars, yAxis: { ...yAxis, nameGap: 20 } };
-  const hasAxis = series.length > 1 || series[0].data.some((value) => value < 0);
+  if (!lies) return { ...option, series: bars, yAxis: { ...yAxis, nameGap: 20, ...longer } };
+  const hasAxis = series.length > 1 || isNegative;
   return { ...option, series: bars, grid: { ...grid, right: widest + GAP },
-    ...(!hasAxis && { xAxis: { ...xAxis, nameGap: 8, axisLabel: { show: false }, splitLine: { show: false } } }) };
+    xAxis: { ...xAxis, ...longer, ...(!hasAxis && { nameGap: 8, axisLabel: { show: false }, splitLine: { show: false } }) } };
 }
 
 /** Return the option with the names of a few lines at their ends in place of a legend. */

@@ -187,6 +187,22 @@ def test_bars_have_their_values(visit: Visit, width: int, values: list[int], kin
     assert kind == "one" or {str(-value) for value in values} <= set(texts)
 
 
+@pytest.mark.parametrize(("name", "count", "at"), [("North", 4, 1), ("Walker Media and Partners", 9, 0)])
+@pytest.mark.parametrize("width", [390, 760])
+def test_the_value_of_a_negative_bar_is_beyond_its_end(
+    visit: Visit, width: int, name: str, count: int, at: int
+) -> None:
+    page = visit(viewport={"width": width, "height": 900}).page
+    for highest in (1200, 0):
+        names = [f"{name} {number}" for number in range(count)]
+        values = [-1000, highest, -900, -250, *range(-99, 4 - count - 99, -1)]
+        rows = result({"k": "string", "v": "integer"}, *zip(names, values, strict=True))
+        labels_of(page, "bar", option(rows, "bar", "k", "v"), names)
+        places = {each["text"]: each["box"][at] for each in page.evaluate(LABELS, ["bar", None])["labels"]}
+        far, near, zero = (places[text] for text in ("-900", "-250", "0"))
+        assert far > near > zero if at else far < near < zero
+
+
 @pytest.mark.parametrize(("width", "count"), [(760, 2), (760, 6), (760, 7), (390, 2)])
 def test_a_few_lines_have_their_names_at_their_ends(visit: Visit, width: int, count: int) -> None:
     page = visit(viewport={"width": width, "height": 900}).page
