@@ -16,6 +16,7 @@ from datasphinx.agent.graph import build_graph
 from datasphinx.agent.report.graph import build_report
 from datasphinx.agent.server.loopback import foreign_sender
 from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
 
 _POLICY_VIOLATION = 1008
 """The WebSocket close code for a message that violates the server's policy (RFC 6455, section 7.4.1)."""
@@ -47,7 +48,8 @@ class LocalRequests:
             await JSONResponse({"code": error.code, "detail": error.message()}, 403)(scope, receive, send)
 
 
-_services = Services(any_source=False)
+# Studio is a page of another host, which no path of this machine reaches: sources are not edited there.
+_services = Services(load_settings(edit_sources=False), any_source=False)
 agent = build_graph(_services)
 analyst = build_analyst(_services)
 report = build_report(_services)
