@@ -239,13 +239,14 @@ class _Resolver:
     def _text(self, reference: Reference, *, is_bare: bool) -> str:
         if reference.text in {column.name for column in self.facts.columns}:
             return self._shown(self._only(self.facts, self._column(self.facts, reference.text)), reference.text)
-        if reference.chooses_by == "row" and self.row is None:
-            name, colon, _ = reference.selection.rpartition(":")
+        if reference.chooses_by in {"row", "rest"} and self.row is None:
+            name, colon, within = reference.selection.rpartition(":")
             if colon and name not in self.facts.others:
                 raise Problem("there is no such result")
-            return self._each_row(self.facts.others[name] if colon else self.facts, reference.words)
-        if reference.chooses_by == "rest" and self.row is None:
-            return self._rest(reference)
+            facts = self.facts.others[name] if colon else self.facts
+            if reference.chooses_by == "row":
+                return self._each_row(facts, reference.words)
+            return self._rest(facts, path_of(within)[0][1:], reference.words)
         value = self._value(self.facts, reference.selection, is_sign=reference.chooses_by == "sign")
         if value.beside:
             self.named.append((reference.selection, value.beside))
@@ -514,18 +515,13 @@ class _Resolver:
             return conventions.clause_comma.join(texts)
         return _names(texts, facts, most)
 
-    def _rest(self, reference: Reference) -> str:
-        """Return the words about the rows after the first and those that tie with it.
+    def _rest(self, facts: ResultFacts, path: Sequence[str], words: Sequence[Template]) -> str:
+        """Return the words about the rows after the first and those that tie with it in the column of `path`.
 
         They only add, and are left out if no order tells which rows these are, or if they may not be said.
         """
-        name, colon, within = reference.selection.rpartition(":")
-        if (colon and name not in self.facts.others) or len(reference.words) != 1:
-            raise Problem("it needs a result and one text")
-        facts = self.facts.others[name] if colon else self.facts
-        _, *path = path_of(within)[0]
-        if not path:
-            raise Problem("it names no column")
+        if len(words) != 1 or not path:
+            raise Problem("it needs a column and one text")
         at = self._column(facts, *path)
         ranks = facts.columns[at].ranks
         extremes = {one.kind for one in self.used if one.column == at and one.kind in _EXTREMES}
@@ -537,9 +533,8 @@ class _Resolver:
         if not rows:
             return ""
         rest = facts.with_rows({**facts.result, "rows": [facts.rows[row] for row in rows]})
-        columns = [replace(own, format=all_.spoken) for own, all_ in zip(rest.columns, facts.columns, strict=True)]
-        resolver = _Resolver(replace(rest, columns=columns, seen_rows=0))
-        text = resolver.text_of(reference.words[0])
+        resolver = _Resolver(replace(rest, seen_rows=0))
+        text = resolver.text_of(words[0])
         if resolver.problems or any(_problems_together(resolver.used, Filled(""), {})):
             return ""
         self.used.append(_Use(facts, "list", at, at, tuple(rows)))

@@ -205,20 +205,18 @@ def with_plain_names(result: Result, sql: str, catalog: Catalog, said: Said) -> 
     known = replace(said, literals=[*said.literals, *read, *(literal.name for literal in tree.find_all(exp.Literal))])
     for at, (name, expression) in enumerate(zip(columns, expressions, strict=True)):
         if says_more(name, known, names):
-            plain = without_figures(name, known) if name.isidentifier() else ""
-            is_usable = not isinstance(expression, exp.Column) and plain and plain not in columns
-            is_plain = is_usable and not says_more(plain, known, names)
-            columns[at] = plain if is_plain else _expression_text(expression, catalog.dialect)
+            is_stored = isinstance(expression, exp.Column)
+            plain = without_figures(name, known) if name.isidentifier() and not is_stored else ""
+            if not plain or plain in columns or says_more(plain, known, names):
+                plain = _expression_text(expression, catalog.dialect)
+            columns[at] = plain
     return {**result, "columns": columns}
 
 
 def _expression_text(output: exp.Expr, dialect: str) -> str:
-    bare = (
-        output.unalias()
-        .unnest()
-        .transform(lambda node: exp.column(node.name) if isinstance(node, exp.Column) else node)
-    )
-    return bare.sql(dialect)
+    """Return an output as SQL without its alias and the tables of its columns."""
+    plain = output.unalias().unnest()
+    return plain.transform(lambda node: exp.column(node.name) if isinstance(node, exp.Column) else node).sql(dialect)
 
 
 def facts_of(result: Result, sql: str, catalog: Catalog, language: Language) -> ResultFacts:
