@@ -5,9 +5,10 @@ import re
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Self
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+
+from tests.support.loopback import LoopbackServer
 
 USAGE = {"prompt_tokens": 120, "completion_tokens": 30, "total_tokens": 150}
 
@@ -56,7 +57,7 @@ class Reply:
 Scripted = Reply | str | dict[str, Any] | Callable[[dict[str, Any]], Any]
 
 
-class FakeOpenAI:
+class FakeOpenAI(LoopbackServer):
     """A server with queued answers; when they run out, `default`, else status 500. Use it in a `with` block."""
 
     def __init__(self, answers: Iterable[Scripted] = (), default: Scripted | None = None) -> None:
@@ -65,29 +66,17 @@ class FakeOpenAI:
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self._lock = threading.Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
+        super().__init__(self._handler())
 
     @property
     def base_url(self) -> str:
         """What a client takes as its base URL."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+        return f"{self.url}/v1"
 
     @property
     def schemas(self) -> list[str | None]:
         """The schema name that each request asked for; None where it asked for none."""
         return [request.get("response_format", {}).get("json_schema", {}).get("name") for request in self.requests]
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
 
     def _reply_to(self, request: dict[str, Any]) -> Reply:
         with self._lock:

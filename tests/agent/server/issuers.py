@@ -7,12 +7,14 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from jwt.algorithms import get_default_algorithms
+
+from tests.support.loopback import LoopbackServer
 
 AUDIENCE = "datasphinx"
 DISCOVERY, JWKS = "/.well-known/openid-configuration", "/keys"
@@ -91,14 +93,9 @@ def issuing() -> Iterator[Issuer]:
         def log_message(self, format: str, *args: Any) -> None:
             """Log nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    issuer.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield issuer
-    finally:
-        issuer.may_answer.set()
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with LoopbackServer(Handler) as server:
+        issuer.url = server.url
+        try:
+            yield issuer
+        finally:
+            issuer.may_answer.set()

@@ -3,9 +3,8 @@
 The server here answers HTTP with ClickHouse's engine in the process, and notes the statements of each session.
 """
 
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -15,6 +14,7 @@ from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.sql.database import Database
 from datasphinx.agent.sql.execute import execute
 from datasphinx.agent.types import Limits
+from tests.support.loopback import LoopbackServer
 
 pytestmark = [pytest.mark.clickhouse, pytest.mark.server]
 LIMITS = Limits(timeout_s=7, row_limit=20, memory_mb=64)
@@ -42,13 +42,8 @@ def server() -> Iterator[tuple[str, list[tuple[str, str]]]]:
         def log_message(self, *_: Any) -> None:
             pass
 
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=http.serve_forever)
-    thread.start()
-    yield f"clickhouse://reader@127.0.0.1:{http.server_port}/default", received
-    http.shutdown()
-    thread.join()
-    http.server_close()
+    with LoopbackServer(Handler) as http:
+        yield f"clickhouse://reader@127.0.0.1:{http.port}/default", received
 
 
 def test_each_statement_runs_in_a_session_with_the_limits_that_is_read_only(

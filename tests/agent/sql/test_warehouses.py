@@ -1,9 +1,8 @@
 """Connections to Snowflake, Redshift, BigQuery, Databricks and SQL Server: logins, session settings and limits."""
 
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from datasphinx.agent.sql.database import Database, parse_url
 from datasphinx.agent.sql.execute import execute
 from datasphinx.agent.types import Limits
 from tests.support.databases import open_url
+from tests.support.loopback import LoopbackServer
 
 LIMITS = Limits(2.5, 10, max_bytes_billed=20_000_000)
 URLS = {
@@ -205,21 +205,16 @@ def bigquery(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[
         def log_message(self, *_: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    place = f"http://127.0.0.1:{server.server_port}"
-    account = {
-        "type": "service_account", "project_id": "project", "client_email": "reader@project",
-        "token_uri": f"{place}/token", "private_key": key_file(tmp_path).read_text(), "private_key_id": "1",
-    }  # fmt: skip
-    path = tmp_path / "account.json"
-    path.write_text(json.dumps(account))
-    monkeypatch.setenv("BIGQUERY_EMULATOR_HOST", place)
-    yield fake, f"bigquery://project/sales?credentials_path={path}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with LoopbackServer(Handler) as server:
+        place = server.url
+        account = {
+            "type": "service_account", "project_id": "project", "client_email": "reader@project",
+            "token_uri": f"{place}/token", "private_key": key_file(tmp_path).read_text(), "private_key_id": "1",
+        }  # fmt: skip
+        path = tmp_path / "account.json"
+        path.write_text(json.dumps(account))
+        monkeypatch.setenv("BIGQUERY_EMULATOR_HOST", place)
+        yield fake, f"bigquery://project/sales?credentials_path={path}"
 
 
 CATALOG = Catalog(
