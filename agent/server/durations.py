@@ -6,6 +6,8 @@ from contextlib import aclosing
 from statistics import median
 from typing import Any
 
+from cachetools import LRUCache
+
 _COUNTED = 5
 """Questions whose median is the estimate."""
 _LEAST = 2
@@ -20,7 +22,7 @@ class Durations:
 
     def __init__(self) -> None:
         """Begin without answers."""
-        self._last: dict[Hashable, deque[float]] = {}
+        self._last: LRUCache[Hashable, deque[float]] = LRUCache(maxsize=_MAX_KINDS)
 
     def expected_ms(self, kind: Hashable) -> int | None:
         """Return the median of the last answers of this kind in milliseconds; None after fewer than two."""
@@ -28,12 +30,8 @@ class Durations:
         return round(median(known)) if len(known) >= _LEAST else None
 
     def add(self, kind: Hashable, latency_ms: float) -> None:
-        """Add an answer; the kind that had none for longest is forgotten if there are many."""
-        known = self._last.pop(kind, deque(maxlen=_COUNTED))
-        known.append(latency_ms)
-        self._last[kind] = known
-        if len(self._last) > _MAX_KINDS:
-            del self._last[next(iter(self._last))]
+        """Add an answer; of many kinds, the one that was not asked about for longest is forgotten."""
+        self._last.setdefault(kind, deque(maxlen=_COUNTED)).append(latency_ms)
 
     async def told(
         self, events: AsyncGenerator[tuple[str, Any]], graph: str, body: Mapping[str, Any]
