@@ -14,7 +14,6 @@ import typer
 from datasphinx.agent.cli.options import AsJson, BaseUrl, ModelName, services_of, settings_of
 from datasphinx.agent.cli.text import json_text, printable
 from datasphinx.agent.core.text import valid_json
-from datasphinx.agent.engines import FILES_ENGINE
 from datasphinx.agent.errors import (
     ANSWERED,
     DOMAIN,
@@ -349,7 +348,7 @@ def ask(
     written = [write_charts(reply, chart, question or "")] if chart else []
     written += [write_rows(reply, output)] if output else []
     # Frozen objects are not collected at exit; DuckDB would report its own as leaked.
-    if FILES_ENGINE not in sys.modules:
+    if "duckdb" not in sys.modules:
         gc.freeze()
     raise typer.Exit(exit_code(reply) or (ANSWERED if all(written) else DOMAIN))
 
