@@ -46,6 +46,7 @@ class AdvisoryLocks:
         """Use `connect` to open the connection with the first lock."""
         self._connect = connect
         self._connection: Connection[DictRow] | None = None
+        self._close: Callable[[], object] = lambda: None
         self._mutex = threading.Lock()
         self._keys: set[str] = set()
 
@@ -83,9 +84,9 @@ class AdvisoryLocks:
                 self._connection.execute("SELECT 1")
                 return self._connection
             except (psycopg.Error, OSError):
-                self._connection.close()
+                self._close()
         self._connection = self._connect()
-        weakref.finalize(self, self._connection.close)
+        self._close = weakref.finalize(self, self._connection.close)
         for key in self._keys:
             try_lock(self._connection, key)
         return self._connection

@@ -24,8 +24,9 @@ pytestmark = [pytest.mark.heavy, pytest.mark.process, pytest.mark.postgres]
 NUMBERS = range(100, 160)
 POOL = 15
 """Connections to a source that a server has at most."""
-AT_REST = 5 + 8 + 1
-"""Connections that a server keeps open at most: to the source, to threads, and for its claims on them."""
+AT_REST = 5 + 8 + 1 + 4
+"""Connections that a server keeps open at most: to the source, to threads, for its claims on them, and for boards and
+usage in the same database, which it opens when the first of them is due."""
 PLAIN_URL = make_url(POSTGRES_URL).set(drivername="postgresql").render_as_string(hide_password=False)
 EVEN, ODD = NUMBERS[::2], NUMBERS[1::2]
 TALKS = range(101, 221, 2)
