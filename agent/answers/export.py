@@ -8,6 +8,7 @@ import tempfile
 import unicodedata
 from collections.abc import Sequence
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,10 @@ _SEPARATOR = re.compile("([;\t\r\n\u0085\u2028\u2029])")
 _INNER_FORMULA = re.compile("[=@\uff1d\uff20\ufe66\ufe6b]|[+\\-\uff0b\uff0d\u2212](?!\\s)")
 """A formula there; `- ` begins a line of a list."""
 _NUMBER = re.compile("[+\\-\u2212]?(\\d[\\d.,\u00a0\u202f]*|[.,]\\d+)([eE][+-]?\\d+)?\\s?%?")
-
-
+_TIME = re.compile(r"\A(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2})?)\Z")
+"""A time in ISO 8601: Excel takes one for a text unless a space is before the clock."""
+_EXPONENT_FROM = (1e-6, 1e21)
+"""Where JavaScript, and so the page, writes a number with an exponent: below the first and from the second."""
 _MAX_NAME = 60
 
 
@@ -55,8 +58,10 @@ def write_table(table: AnswerTable, path: Path) -> None:
 def table_bytes(table: AnswerTable, suffix: str) -> bytes:
     """Return all rows of `table` as the content of a file with `suffix`, one of `TABLE_SUFFIXES`.
 
-    In CSV, a text that a spreadsheet would evaluate as a formula is prefixed with an apostrophe, and numbers have no
-    digits that come from computing. Excel files contain texts as texts, and numbers in the formats of their columns.
+    CSV has values as databases and spreadsheets read them: `true`, a space between day and time, lists as JSON, nothing
+    for NULL, numbers without digits that come from computing, and an apostrophe before a text that a spreadsheet would
+    evaluate as a formula; the page saves the same (`agent/web/js/table.js`).
+    Excel files contain texts as texts, and numbers in the formats of their columns.
     Columns of Parquet files are BIGINT, DOUBLE or BOOLEAN if all values are, otherwise VARCHAR.
 
     Raises:
@@ -79,15 +84,13 @@ def _csv(table: AnswerTable) -> bytes:
     return b"\xef\xbb\xbf" + text.getvalue().encode()
 
 
-def without_formula(value: Any) -> Any:
+def without_formula(value: Any) -> str:
     """Return a cell for CSV: an empty text for None, and texts that no spreadsheet evaluates.
 
     >>> without_formula("=1+1"), without_formula("-3.5"), without_formula(None), without_formula(0.1 + 0.2)
-    ("'=1+1", '-3.5', '', 0.3)
+    ("'=1+1", '-3.5', '', '0.3')
     """
-    if value is None or isinstance(value, int | float):
-        return "" if value is None else sure_digits(value) if isinstance(value, float) else value
-    text = _text(value)
+    text = "" if value is None else _TIME.sub(r"\1 \2", _text(value))
     if _NUMBER.fullmatch(text):
         return text
     start = _first_visible(text)
@@ -196,4 +199,15 @@ def _distinct(names: Sequence[str]) -> list[str]:
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, float):
+        return _digits(sure_digits(value))
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _digits(value: float) -> str:
+    """Return a number as JavaScript writes it."""
+    least, most = _EXPONENT_FROM
+    if not value or least <= abs(value) < most:
+        return f"{Decimal(repr(value)):f}".removesuffix(".0")
+    digits, _, exponent = repr(value).partition("e")
+    return f"{digits}e{int(exponent):+}"

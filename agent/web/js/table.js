@@ -19,6 +19,8 @@ const IGNORED = /^[\s\p{C}\p{Z}"]*/u;
 const INNER_FORMULA = /([;\t\r\n\u0085\u2028\u2029][\s\p{C}\p{Z}"]*)(?=[=@\uff1d\uff20\ufe66\ufe6b]|[+\-\uff0b\uff0d\u2212](?!\s))/gu;
 
 const NUMBER = /^[+\-\u2212]?(\d[\d.,\u00a0\u202f]*|[.,]\d+)([eE][+-]?\d+)?\s?%?$/;
+// A time in ISO 8601: Excel takes one for a text unless a space is before the clock.
+const TIME = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2})?)$/;
 /** What is shown of tables, by their views. */
 const tables = new WeakMap();
 
@@ -137,9 +139,10 @@ function asText(value) {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** Return a table as CSV (RFC 4180), with the mark by which spreadsheets know UTF-8. */
+/** Return a table as CSV (RFC 4180), as `agent/answers/export.py` does, with the mark by which spreadsheets know UTF-8. */
 function asCsv(table) {
-  const lines = [table.columns, ...table.rows].map((row) => row.map(quoted).join(","));
+  // Readers skip a line without anything.
+  const lines = [table.columns, ...table.rows].map((row) => row.map(quoted).join(",") || '""');
   return `\uFEFF${lines.join("\r\n")}\r\n`;
 }
 
@@ -161,8 +164,7 @@ function inOneCell(value) {
 function withoutFormulas(value) {
   if (value === null) return "";
   if (typeof value === "number") return digitsOf(value);
-  if (typeof value === "boolean") return String(value);
-  const text = asText(value);
+  const text = asText(value).replace(TIME, "$1 $2");
   if (NUMBER.test(text)) return text;
   const ignored = text.match(IGNORED)[0];
   const rest = text.slice(ignored.length).replace(INNER_FORMULA, "$1'");

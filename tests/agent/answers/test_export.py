@@ -24,8 +24,8 @@ def test_csv_has_all_rows_and_no_formula(tmp_path: Path) -> None:
     with (tmp_path / "rows.csv").open(encoding="utf-8-sig", newline="") as file:
         assert list(csv.reader(file)) == [
             TABLE["columns"],
-            ["Zoë; '=1+1", "3", "0.5", "True", "007", ""],
-            ["'=HYPERLINK(1)", "", "2", "False", "-3.5", '{"a": 1}'],
+            ["Zoë; '=1+1", "3", "0.5", "true", "007", ""],
+            ["'=HYPERLINK(1)", "", "2", "false", "-3.5", '{"a":1}'],
         ]
 
 
@@ -37,7 +37,7 @@ def test_excel_keeps_types_and_texts(tmp_path: Path) -> None:
     assert [[cell.value for cell in row] for row in sheet.rows] == [
         TABLE["columns"],
         ["Zoë; =1+1", 3, 0.5, True, "007", None],
-        ["=HYPERLINK(1)", None, 2, False, "-3.5", '{"a": 1}'],
+        ["=HYPERLINK(1)", None, 2, False, "-3.5", '{"a":1}'],
     ]
     assert sheet["A3"].data_type == "s"
 
@@ -66,8 +66,29 @@ def test_parquet_keeps_types_and_distinguishes_equal_names(tmp_path: Path) -> No
     assert list(map(str, rows.types)) == ["VARCHAR", "BIGINT", "DOUBLE", "BOOLEAN", "VARCHAR", "VARCHAR"]
     assert rows.fetchall() == [
         ("Zoë; =1+1", 3, 0.5, True, "007", None),
-        ("=HYPERLINK(1)", None, 2.0, False, "-3.5", '{"a": 1}'),
+        ("=HYPERLINK(1)", None, 2.0, False, "-3.5", '{"a":1}'),
     ]
+
+
+@pytest.mark.parametrize(
+    ("value", "cell"),
+    [
+        (None, ""),
+        (True, "true"),
+        (2.0, "2"),
+        (0.1 + 0.2, "0.3"),
+        (1e16, "10000000000000000"),
+        (0.00001, "0.00001"),
+        (-1.5e-7, "-1.5e-7"),
+        ("12345678901234567890.12", "12345678901234567890.12"),
+        ("2025-12-31T08:30:00", "2025-12-31 08:30:00"),
+        ("2025-12-31T08:30:00.125+02:00", "2025-12-31 08:30:00.125+02:00"),
+        ("2025-12-31", "2025-12-31"),
+        ([1, True, None, "é"], '[1,true,null,"é"]'),
+    ],
+)
+def test_values_are_written_as_other_programs_read_them(value: object, cell: str) -> None:
+    assert without_formula(value) == cell
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,13 @@
 """Values as the reader writes them: as the server does, with all digits in copies and files."""
 
+import csv
 from collections.abc import Callable
 from dataclasses import asdict
-from io import BytesIO
+from io import BytesIO, StringIO
 from itertools import product
 from pathlib import Path
 
+import duckdb
 import openpyxl
 import pytest
 from playwright.sync_api import Page, expect
@@ -94,6 +96,31 @@ def test_a_column_has_one_precision_and_no_false_digits(visit: Visit) -> None:
     assert [line.split(",")[1] for line in lines] == [*values.values(), "125287.28"]
     sheet = openpyxl.load_workbook(BytesIO(saved["Save as Excel"])).active
     assert sheet and {cell.number_format for (cell,) in sheet["B2:B5"]} == {"#,##0.00"}
+
+
+@pytest.mark.parametrize("columns", ["*", "open"])
+def test_a_saved_table_is_that_of_the_server(visit: Visit, tmp_path: Path, columns: str) -> None:
+    with duckdb.connect(str(tmp_path / "kinds.duckdb")) as connection:
+        connection.execute(
+            """CREATE TABLE kinds AS SELECT * FROM (VALUES
+            (true, 2.0::DOUBLE, 1e-7::DOUBLE, 1234.50::DECIMAL(9, 2), TIMESTAMP '2025-12-31 08:30:00',
+             TIMESTAMPTZ '2025-12-31 08:30:00.125+02', DATE '2025-12-31', INTERVAL 3 DAYS, ['a', NULL],
+             'x, "y"', '-1+1'),
+            (NULL, 0.1::DOUBLE + 0.2, 1e16, 0.07, NULL, NULL, NULL, NULL, [], 'a;b', '007')
+            ) AS t(open, size, part, price, moment, zoned, day, lasting, tags, note, code)"""
+        )
+    site = visit(Model(f"SELECT {columns} FROM kinds", reviews=()), source=f"duckdb:///{tmp_path / 'kinds.duckdb'}")
+    site.ask("List the kinds")
+    with site.page.expect_download() as download:
+        pick(site.page, "Save as CSV")
+    with site.page.expect_request("**/tables/1.xlsx") as asked:
+        pick(site.page, "Save as Excel")
+    served = site.page.request.get(asked.value.url.replace(".xlsx", ".csv")).body()
+    saved, stored = (
+        list(csv.reader(StringIO(each.decode("utf-8-sig"), newline="")))
+        for each in (Path(download.value.path()).read_bytes(), served)
+    )
+    assert saved == stored
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,7 @@ def test_export_as_csv_and_json(site: Served) -> None:
     csv = site.http.get(f"{path}/export.csv")
     header, row = csv.content.decode("utf-8-sig").splitlines()
     assert header == "title,question,figure,lower,upper,out_of_bounds,refreshed_at,error"
-    assert row.startswith(f"'=1+1,{ASKED['question']},2,,1") and ",True," in row
+    assert row.startswith(f"'=1+1,{ASKED['question']},2,,1") and ",true," in row
     assert "attachment" in csv.headers["content-disposition"]
     assert site.http.get(f"{path}/export.json").json() == site.http.get(path).json()
 
