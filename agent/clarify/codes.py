@@ -90,10 +90,12 @@ def unexplained_code(sql: str, question: str, source: Source) -> UnexplainedCode
         query = resolved_query(sql, source.catalog)
     except ValueError:
         return None
+    if query is None:
+        return None
     defined = source.knowledge.relevant(question).columns
-    for scope in query.scopes if query else ():
-        for node in scope.find_all(exp.EQ):
-            found = query.column_of(node.this, scope) if query else None
+    for scope in query.scopes:
+        for node in query.find_all(scope, exp.EQ):
+            found = query.column_of(node.this, scope)
             if found is None or not isinstance(node.expression, exp.Literal):
                 continue
             key, column, code = found.table.key, found.column, node.expression.name

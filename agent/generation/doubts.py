@@ -233,7 +233,7 @@ class _Parts:
 
     @cached_property
     def _references(self) -> list[ColumnReference]:
-        columns = [(column, scope) for scope in self.query.scopes for column in scope.find_all(exp.Column)]
+        columns = [(column, scope) for scope in self.query.scopes for column in self.query.find_all(scope, exp.Column)]
         return [reference for column, scope in columns if (reference := self.query.column_of(column, scope))]
 
     @cached_property

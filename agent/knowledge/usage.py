@@ -14,8 +14,7 @@ from sqlglot.optimizer.scope import Scope
 from datasphinx.agent.knowledge.overlay import JoinEnd, is_forbidden
 from datasphinx.agent.knowledge.references import Definition, has_aggregate, other_groups
 from datasphinx.agent.schema.catalog import Catalog
-from datasphinx.agent.sql.dialects import with_negations
-from datasphinx.agent.sql.guard import parse
+from datasphinx.agent.sql.guard import shared_trees
 from datasphinx.agent.sql.names import ResolvedQuery, key_of, qualify_names, resolved_query
 from datasphinx.agent.sql.selects import conjuncts
 
@@ -56,12 +55,12 @@ class StatementForms:
 
     @cached_property
     def _query(self) -> ResolvedQuery | None:
-        # Forms are made of nodes of the tree, which gives these nodes other parents.
+        # Forms are made of nodes of the tree, which gives these nodes other parents; so it is no shared one.
         try:
-            (tree,) = parse(self._sql, self._catalog.dialect)
+            (tree,) = shared_trees(self._sql, self._catalog.dialect)
         except ValueError:
             return None
-        return qualify_names(with_negations(tree), self._catalog, expand_stars=True)
+        return qualify_names(tree, self._catalog, expand_stars=True)
 
     @property
     def is_resolved(self) -> bool:
@@ -147,7 +146,7 @@ class StatementForms:
         return all(
             reader.form(column, scope) in self._expressions
             for scope in reader.query.scopes
-            for column in scope.find_all(exp.Column)
+            for column in reader.query.find_all(scope, exp.Column)
             if id(column) in own
         )
 
@@ -189,7 +188,7 @@ class StatementForms:
             return
         reader = _Reader(self._query)
         for scope in self._query.scopes:
-            for node in scope.walk():
+            for node in self._query.find_all(scope, exp.Expr):
                 yield reader, scope, node
 
     def _parts(self) -> "Iterator[tuple[_Reader, Scope, exp.Expr]]":
@@ -220,7 +219,7 @@ def joins_among(sql: str, catalog: Catalog, forbidden: Sequence[tuple[JoinEnd, J
         return []
     found: dict[str, None] = {}
     for scope in query.scopes:
-        for equality in scope.find_all(exp.EQ):
+        for equality in query.find_all(scope, exp.EQ):
             first, second = (query.column_of(part, scope) for part in (equality.this, equality.expression))
             if first and second:
                 ends = (first.table.key, first.column.name), (second.table.key, second.column.name)

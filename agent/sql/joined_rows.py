@@ -21,10 +21,10 @@ _MAX_SOURCES = 40
 _WRAPPERS = (exp.Paren, exp.Alias)
 
 
-def conditions_of(scope: Scope) -> Iterator[exp.Expr]:
+def conditions_of(scope: Scope, query: ResolvedQuery) -> Iterator[exp.Expr]:
     """Yield the conditions of a SELECT that hold for its joined rows, apart from those of outer joins."""
     yield from conjuncts(scope.expression.args.get("where"))
-    for join in scope.find_all(exp.Join):
+    for join in query.find_all(scope, exp.Join):
         yield from conjuncts(join.args.get("on"))
 
 
@@ -70,7 +70,7 @@ class JoinedRows:
                 self.is_known = self.is_known and table is not None
                 if table:
                     self.sources[path] = table
-        for condition in conditions_of(scope):
+        for condition in conditions_of(scope, self.query):
             self._conditions.append((condition, prefix))
             if isinstance(condition, exp.EQ):
                 self._add_equation(condition, prefix)

@@ -53,7 +53,7 @@ class _Query(ResolvedQuery):
 
 def meaning(query: ResolvedQuery) -> Iterator[Remark]:
     """Report and note what makes the figures of a statement other than they seem to be."""
-    own = _Query(query.catalog, query.scopes)
+    own = _Query(query.catalog, query.scopes, query.nodes)
     for check in _CHECKS:
         yield from check(own)
 
@@ -161,11 +161,11 @@ def lost_listed_rows(query: _Query) -> Iterator[Remark]:
         filtered = set().union(
             *(
                 rows.paths(each)
-                for each in conditions_of(scope)
+                for each in conditions_of(scope, query)
                 if len(rows.paths(each)) == 1 or not isinstance(each, exp.EQ)
             )
         )
-        for condition in conditions_of(scope):
+        for condition in conditions_of(scope, query):
             if not isinstance(condition, exp.EQ):
                 continue
             places = [rows.place(condition.this), rows.place(condition.expression)]
@@ -201,7 +201,7 @@ def limits_without_order(query: _Query) -> Iterator[Remark]:
 def exclusions_with_null(query: _Query) -> Iterator[Remark]:
     """Report NOT IN over a subquery that may return NULL, with which no row fulfils the condition."""
     for scope in query.scopes:
-        for node in scope.find_all(exp.In):
+        for node in query.find_all(scope, exp.In):
             parent, select = node.parent, node.args.get("query")
             while isinstance(parent, exp.Paren):
                 parent = parent.parent
@@ -218,7 +218,7 @@ def exclusions_with_null(query: _Query) -> Iterator[Remark]:
                 continue
             required = any(
                 place == rows.place(column)
-                for condition in conditions_of(inner)
+                for condition in conditions_of(inner, query)
                 if _rejects_null(condition, keeps_is_not_null=True)
                 for column in condition.find_all(exp.Column)
             )
@@ -370,7 +370,7 @@ def dates_of_numbers(query: _Query) -> Iterator[Remark]:
     if query.engine.enforces_types:
         return
     for scope, _ in query.selects():
-        for call in scope.find_all(exp.Func):
+        for call in query.find_all(scope, exp.Func):
             name = call.name if isinstance(call, exp.Anonymous) else call.sql_name()
             is_date = isinstance(call, exp.TimeToStr | exp.Date) or name.lower() in _SQLITE_DATES
             modifiers = {literal.name.lower() for literal in call.find_all(exp.Literal)}
@@ -392,7 +392,7 @@ def _holds_epochs(column: Column, values: tuple[str, ...]) -> bool:
 def _compared(query: _Query) -> Iterator[tuple[exp.Expr, ColumnReference]]:
     """Yield each comparison of a stored column, with the column on its left."""
     for scope, select in query.selects():
-        nodes = list(scope.find_all(*_COMPARISONS))
+        nodes = list(query.find_all(scope, *_COMPARISONS))
         rows = query.rows(scope) if nodes else None
         for node in nodes:
             if rows is None or node.parent_select is not select:
@@ -426,7 +426,7 @@ def _ordered(query: _Query) -> Iterator[tuple[exp.Expr, ColumnReference]]:
         if isinstance(node, (*_RANGES, exp.Between)) and values:
             yield node, found
     for scope, select in query.selects():
-        nodes = [node for node in scope.find_all(exp.Min, exp.Max) if node.parent_select is select]
+        nodes = [node for node in query.find_all(scope, exp.Min, exp.Max) if node.parent_select is select]
         order = select.args.get("order")
         nodes += order.expressions if order else []
         rows = query.rows(scope) if nodes else None
@@ -442,7 +442,7 @@ def _ordered(query: _Query) -> Iterator[tuple[exp.Expr, ColumnReference]]:
 def cut_fractions(query: _Query) -> Iterator[Remark]:
     """Report divisions of whole numbers by whole numbers where the engine drops the fraction."""
     for scope, select in query.selects():
-        for node in scope.find_all(exp.Div, exp.IntDiv):
+        for node in query.find_all(scope, exp.Div, exp.IntDiv):
             if node.parent_select is not select or not (isinstance(node, exp.IntDiv) or query.engine.divides_integers):
                 continue
             rows = query.rows(scope)

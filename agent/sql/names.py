@@ -1,9 +1,9 @@
 """Resolution of the table and column names in a statement against the catalog."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, islice
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from rapidfuzz import fuzz, process
 from sqlglot import exp
@@ -20,6 +20,8 @@ from datasphinx.agent.sql.dialects import exact_dialect
 from datasphinx.agent.sql.guard import sanitize, shared_trees
 from datasphinx.agent.sql.selects import conjuncts
 from datasphinx.agent.sql.statement_cache import StatementCache
+
+E = TypeVar("E", bound=exp.Expr)
 
 _OUTER = {"LEFT", "RIGHT", "FULL"}
 
@@ -40,6 +42,8 @@ class ResolvedQuery:
 
     catalog: Catalog
     scopes: tuple[Scope, ...]
+    nodes: dict[int, tuple[exp.Expr, ...]] = field(default_factory=dict, compare=False, repr=False)
+    """The nodes of the scopes that were searched, by the ids of these."""
 
     @property
     def dialect(self) -> str:
@@ -59,6 +63,12 @@ class ResolvedQuery:
     def selects(self) -> Iterator[tuple[Scope, exp.Select]]:
         """Return the SELECTs, each with its scope."""
         return ((scope, scope.expression) for scope in self.scopes if isinstance(scope.expression, exp.Select))
+
+    def find_all(self, scope: Scope, *kinds: type[E]) -> Iterator[E]:
+        """Return the nodes of `scope` of these kinds, without those of scopes in it; it is walked once."""
+        if id(scope) not in self.nodes:
+            self.nodes[id(scope)] = tuple(scope.walk())
+        return (node for node in self.nodes[id(scope)] if isinstance(node, kinds))
 
     def table(self, source: exp.Expr | Scope | None) -> Table | None:
         """Return the catalog table that `source` refers to; None for subqueries and functions."""
@@ -108,8 +118,9 @@ def qualify_names(tree: exp.Expr, catalog: Catalog, *, expand_stars: bool = Fals
         return None
 
 
-_Scopes = tuple[Scope, ...]
-_scopes: StatementCache[_Scopes | None] = StatementCache()
+_Shared = tuple[tuple[Scope, ...], dict[int, tuple[exp.Expr, ...]]]
+"""A resolved query without its catalog."""
+_resolved: StatementCache[_Shared | None] = StatementCache()
 
 
 def resolved_query(sql: str, catalog: Catalog, *, expand_stars: bool = False) -> ResolvedQuery | None:
@@ -128,21 +139,23 @@ def resolved_query(sql: str, catalog: Catalog, *, expand_stars: bool = False) ->
 
 def _resolved_text(sql: str, catalog: Catalog, *, expand_stars: bool = False) -> ResolvedQuery | None:
     (tree,) = shared_trees(sql, catalog.dialect)
-    # `COUNT(*)` has nothing to expand.
-    expand_stars = expand_stars and any(not isinstance(star.parent, exp.Count) for star in tree.find_all(exp.Star))
 
-    def scopes() -> _Scopes | None:
-        query = qualify_names(tree, catalog, expand_stars=expand_stars)
+    def shared() -> _Shared | None:
+        # `COUNT(*)` has nothing to expand.
+        if expand_stars and all(isinstance(star.parent, exp.Count) for star in tree.find_all(exp.Star)):
+            query = _resolved_text(sql, catalog)
+        else:
+            query = qualify_names(tree, catalog, expand_stars=expand_stars)
         try:
             for scope in query.scopes if query else ():
                 # sqlglot computes these properties on first use, which is not thread-safe.
                 _ = scope.selected_sources, scope.columns, scope.external_columns, scope.pivots
-            return query.scopes if query else None
+            return (query.scopes, query.nodes) if query else None
         except (SqlglotError, RecursionError, ValueError):
             return None
 
-    shared = _scopes.value((sql, expand_stars), catalog, scopes)
-    return None if shared is None else ResolvedQuery(catalog, shared)
+    found = _resolved.value((sql, expand_stars), catalog, shared)
+    return found and ResolvedQuery(catalog, *found)
 
 
 def table_of(source: exp.Table, catalog: Catalog) -> Table | None:
@@ -226,7 +239,7 @@ def referenced_names(sql: str, catalog: Catalog) -> ReferencedNames:
 
 
 def _referenced_columns(query: ResolvedQuery, scope: Scope) -> Iterator[str]:
-    for column in scope.find_all(exp.Column):
+    for column in query.find_all(scope, exp.Column):
         if isinstance(column.this, exp.Star):
             yield from _all_columns(query, scope.sources.get(column.table))
         elif place := query.column_of(column, scope):

@@ -1,5 +1,6 @@
 """What each output of a statement is: the stored column that it shows, or the expression that computes it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -9,6 +10,7 @@ from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.sql.joined_rows import JoinedRows
 from datasphinx.agent.sql.names import ColumnReference, ResolvedQuery, resolved_query
 from datasphinx.agent.sql.selects import is_aggregated
+from datasphinx.agent.sql.statement_cache import StatementCache
 from datasphinx.agent.sql.summary import unwrapped
 
 _MAX_DEPTH = 20
@@ -27,8 +29,18 @@ class OutputColumn:
     """The stored column whose values it has, also their minimum, maximum or average; None if it is computed."""
 
 
-def output_columns(sql: str, catalog: Catalog) -> list[OutputColumn]:
-    """Return the outputs of `sql` in order, those of the first query of a UNION; none if they cannot be resolved."""
+_outputs: StatementCache[Sequence[OutputColumn]] = StatementCache()
+
+
+def output_columns(sql: str, catalog: Catalog) -> Sequence[OutputColumn]:
+    """Return the outputs of `sql` in order, those of the first query of a UNION; none if they cannot be resolved.
+
+    All callers share them and must not modify their expressions.
+    """
+    return _outputs.value(sql, catalog, lambda: _output_columns(sql, catalog))
+
+
+def _output_columns(sql: str, catalog: Catalog) -> Sequence[OutputColumn]:
     try:
         query = resolved_query(sql, catalog, expand_stars=True)
     except ValueError:

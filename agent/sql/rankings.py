@@ -96,7 +96,7 @@ def _ending_with_nulls(sql: str, catalog: Catalog) -> str:
 def null_terms(query: ResolvedQuery) -> Iterator[exp.Ordered]:
     """Yield the terms of rankings that may be NULL and place NULL first."""
     for scope in query.scopes:
-        for order in scope.find_all(exp.Order):
+        for order in query.find_all(scope, exp.Order):
             placed: list[exp.Expr] = []
             for term in order.expressions if _is_ranking(order) else ():
                 value = _value(term.this, order)

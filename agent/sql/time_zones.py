@@ -58,9 +58,9 @@ def depends_on_zone(sql: str, catalog: Catalog) -> bool:
     query = resolved_query(sql, catalog)
     if query is None:
         return False
-    if any(next(iter(scope.find_all(*_NOW)), None) for scope in query.scopes):
+    if any(node for scope in query.scopes for node in query.find_all(scope, *_NOW)):
         return True
-    columns = ((column, scope) for scope, _ in query.selects() for column in scope.find_all(exp.Column))
+    columns = ((column, scope) for scope, _ in query.selects() for column in query.find_all(scope, exp.Column))
     used = (query.column_of(column, scope) for column, scope in columns if not isinstance(column.parent, _PLAIN))
     return any(reference is not None and _is_moment(reference.column, query.engine.moment_type) for reference in used)
 

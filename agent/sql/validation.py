@@ -104,7 +104,7 @@ def _check_names_and_types(sql: str, catalog: Catalog) -> None:
 def sums_of_text(query: ResolvedQuery) -> Iterator[Remark]:
     """Report SUM and AVG of text columns, except columns of numbers stored as text on engines that convert them."""
     for scope, _ in query.selects():
-        for call in scope.find_all(exp.Sum, exp.Avg):
+        for call in query.find_all(scope, exp.Sum, exp.Avg):
             argument = call.this
             if isinstance(argument, exp.Distinct) and len(argument.expressions) == 1:
                 argument = argument.expressions[0]
@@ -125,7 +125,7 @@ def mismatched_comparisons(query: ResolvedQuery) -> Iterator[Remark]:
     """Report columns compared with literals that their type cannot represent, such as a date with `'high'`."""
     is_strict = query.engine.compares_strictly
     for scope, _ in query.selects():
-        for node in scope.find_all(*_COMPARISONS):
+        for node in query.find_all(scope, *_COMPARISONS):
             for reference, literal in _compared_literals(node, query, scope):
                 if _is_impossible(reference.column, literal, query.engine):
                     literal_sql = literal.sql(dialect=query.dialect)
@@ -227,7 +227,7 @@ def keyless_joins(query: ResolvedQuery) -> Iterator[Remark]:
     """Report equi-joins of two tables that differ from all foreign keys between them."""
     for scope, _ in query.selects():
         joined: dict[frozenset[str], list[tuple[ColumnReference, ColumnReference]]] = {}
-        for equal in scope.find_all(exp.EQ):
+        for equal in query.find_all(scope, exp.EQ):
             left, right = query.column_of(equal.this, scope), query.column_of(equal.expression, scope)
             if left and right and equal.this.table != equal.expression.table:
                 joined.setdefault(frozenset([equal.this.table, equal.expression.table]), []).append((left, right))
@@ -243,7 +243,7 @@ def cartesian_products(query: ResolvedQuery) -> Iterator[Remark]:
     """Report tables in one FROM that no condition connects."""
     for scope, select in query.selects():
         names = {name for name, (_, source) in scope.selected_sources.items() if _has_many_rows(source)}
-        groups = connected_groups(names, _conditions(select, scope))
+        groups = connected_groups(names, _conditions(select, scope, query))
         if len(groups) > 1:
             names_by_group = " / ".join(", ".join(sorted(group)) for group in sorted(groups, key=sorted))
             yield Remark(Message("tables_not_connected", names=names_by_group))
@@ -277,7 +277,7 @@ def _is_one_row(query: exp.Select) -> bool:
     )
 
 
-def _conditions(select: exp.Select, scope: Scope) -> list[set[str]]:
+def _conditions(select: exp.Select, scope: Scope, query: ResolvedQuery) -> list[set[str]]:
     """Return the source names mentioned by each join and WHERE condition."""
     conditions = []
     before = [select.args["from_"].this.alias_or_name] if select.args.get("from_") else []
@@ -286,7 +286,7 @@ def _conditions(select: exp.Select, scope: Scope) -> list[set[str]]:
         if join.args.get("using") or join.args.get("method") == "NATURAL" or isinstance(join.this, exp.Lateral):
             conditions += [{name, earlier} for earlier in before]
         before.append(name)
-    named = [{column.table for column in part.find_all(exp.Column)} for part in conditions_of(scope)]
+    named = [{column.table for column in part.find_all(exp.Column)} for part in conditions_of(scope, query)]
     return conditions + named
 
 
@@ -365,7 +365,7 @@ def _compared_texts(query: ResolvedQuery, *, excluded: bool) -> list[tuple[str, 
     """Return the table, column and text of each comparison; empty texts are left out, as in `name <> ''`."""
     texts = []
     for scope, _ in query.selects():
-        for node in scope.find_all(exp.EQ, exp.In, *([exp.NEQ] if excluded else [])):
+        for node in query.find_all(scope, exp.EQ, exp.In, *([exp.NEQ] if excluded else [])):
             for (table, column), literal in _compared_literals(node, query, scope):
                 if column.type_class == "text" and not column.secret and literal.is_string and literal.name:
                     texts.append((table.key, column.name, literal.name))
