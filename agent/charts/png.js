@@ -8,6 +8,7 @@ const NAME_WIDTH = 200;
 const MOST_ROWS = 40;
 const MOST_SLANTED = 24;
 const LEGEND_COLUMNS = 4;
+const LABEL_SHARE = 0.1;
 const NUMBER = { kind: "number", decimals: 2 };
 
 // A picture has no animation that would wait.
@@ -28,6 +29,7 @@ function fitted({ formats = {}, language = "en", ...option }) {
   const write = (value, format, isTick) => (typeof value === "number" ? written(value, JSON.stringify(format), language, isTick) : String(value ?? "–"));
   const shown = formats.values ?? NUMBER;
   const [first, ...others] = option.series;
+  const isNegative = option.series.some(({ data }) => data.some((value) => value < 0));
   const known = option.legend?.data ?? [];
   const hasLegend = known.length > 1 || (known.length === 1 && ![option.xAxis?.name, option.yAxis?.name].includes(known[0]));
   const lines = Math.ceil(known.length / LEGEND_COLUMNS);
@@ -40,14 +42,22 @@ function fitted({ formats = {}, language = "en", ...option }) {
     made.xAxis = { ...axis(option.xAxis, formats.xAxis), ...below(option.xAxis), nameLocation: "middle" };
     made.yAxis = { ...axis(option.yAxis, formats.yAxis), ...beside(option.yAxis), nameLocation: option.yAxis.inverse ? "start" : "end" };
   }
-  const lies = first.type === "bar" && option.yAxis?.type === "category" && !others.length && first.data.every((value) => value >= 0);
-  const label = lies ? { show: true, position: "right", formatter: ({ value }) => write(value, shown, false) }
-    : first.type === "pie" && { ...lettered(NAME_WIDTH, 2), formatter: ({ name, percent }) => `${name}: ${write(percent, { kind: "percent" }, true)}` };
-  return label ? { ...made, series: [{ ...first, label }, ...others] } : made;
+  if (first.type === "bar" && option.yAxis?.type === "category" && !others.length) return { ...made, ...labelled(made, first) };
+  if (first.type !== "pie") return made;
+  const label = { ...lettered(NAME_WIDTH, 2), formatter: ({ name, percent }) => `${name}: ${write(percent, { kind: "percent" }, true)}` };
+  return { ...made, series: [{ ...first, label }] };
 
   function axis(given, format) {
     const formatter = format ? (value) => write(value, format, true) : given.axisLabel?.formatter;
     return { nameGap: 30, ...given, ...(given.type === "value" && { axisLabel: { ...given.axisLabel, formatter } }) };
+  }
+
+  /** Lying bars with their values at their ends: those below zero at the left, where the axis has room for them. */
+  function labelled({ xAxis, grid }, bars) {
+    const letters = Math.max(...bars.data.map((value) => write(value, shown, false).length));
+    const data = bars.data.map((value) => (value < 0 ? { value, label: { position: "left" } } : value));
+    const label = { show: true, position: "right", formatter: ({ value }) => write(value, shown, false) };
+    return { grid: { ...grid, right: Math.max(grid.right, 7 * letters + 12) }, xAxis: { ...xAxis, ...(isNegative && { boundaryGap: [LABEL_SHARE, 0] }) }, series: [{ ...bars, data, label }] };
   }
 
   /** Names below a chart: all in two lines or slanted, of many and of periods as many as fit. */
@@ -55,11 +65,11 @@ function fitted({ formats = {}, language = "en", ...option }) {
     if (type !== "category" || data.length > MOST_SLANTED || /year|quarter|month|date/.test(formats.xAxis?.kind)) return {};
     const width = 860 / data.length - 12;
     const fits = data.every((name) => [...name].length * 7 <= 2 * width);
-    return { axisLabel: { ...axisLabel, interval: 0, ...(fits ? lettered(width, 2) : { rotate: 30, ...lettered(160) }) }, nameGap: fits ? 40 : 90 };
+    return { axisLabel: { ...axisLabel, interval: 0, ...(fits ? lettered(width, 2) : { rotate: 30, ...lettered(160) }) }, nameGap: fits ? 48 : 90 };
   }
 
   function beside({ type, data = [], axisLabel }) {
-    return type === "category" ? { axisLabel: { ...axisLabel, ...lettered(NAME_WIDTH), interval: data.length <= MOST_ROWS ? 0 : "auto" } } : {};
+    return type === "category" ? { axisLine: { onZero: false, show: !isNegative }, axisLabel: { ...axisLabel, ...lettered(NAME_WIDTH), interval: data.length <= MOST_ROWS ? 0 : "auto" } } : {};
   }
 
   function lettered(width, rows = 1) {

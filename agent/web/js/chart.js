@@ -100,7 +100,8 @@ function onScreen(option) {
   // Below a heatmap stand the name of its axis and its scale.
   const bottom = option.visualMap ? 90 : option.grid?.bottom;
   const right = option.grid?.right ?? (option.xAxis?.type === "time" ? 48 : 24);
-  const grid = option.grid && { ...option.grid, top: 36, left: option.grid.left ?? 8, right, bottom };
+  const left = option.grid?.left ?? (option.xAxis?.type === "time" ? 32 : 8);
+  const grid = option.grid && { ...option.grid, top: 36, left, right, bottom };
   const tooltip = option.tooltip && { ...option.tooltip, renderMode: "richText", confine: true };
   const xAxis = option.xAxis && { ...option.xAxis, nameLocation: "middle" };
   const yAxis = option.yAxis && { ...option.yAxis, nameLocation: option.yAxis.inverse ? "start" : "end" };

@@ -135,7 +135,7 @@ function swapped({ xAxis, yAxis, formats, ...option }) {
 function lying({ xAxis, yAxis }, width) {
   return {
     xAxis: { ...xAxis, nameLocation: "middle", nameGap: 30, splitNumber: splitsOf(width), axisLabel: { ...xAxis.axisLabel, hideOverlap: true } },
-    yAxis: { ...yAxis, nameLocation: "start", nameGap: 15, nameTextStyle: { align: "left" }, axisLabel: { ...yAxis.axisLabel, interval: 0 } } };
+    yAxis: { ...yAxis, nameLocation: "start", nameGap: 15, nameTextStyle: { align: "left" }, axisLine: { onZero: false }, axisLabel: { ...yAxis.axisLabel, interval: 0 } } };
 }
 
 /** Return the values of bars as their labels. */

@@ -23,6 +23,7 @@ pytestmark = pytest.mark.integration
 ROWS = result({"x": "string", "s": "string", "n": "integer"}, ("a", "_s", 1), ("b", "t", 2))
 RECORDED = sorted((GOLDEN[0].parent / "recorded").glob("*.json"))
 """Charts as earlier versions stored them."""
+_PLACED = re.compile(r"<text[^>]*translate\(([\d.]+) [^>]*>([^<]*)</text>")
 _TEXT = re.compile(r"<text[^>]*>([^<]*)</text>")
 
 
@@ -88,6 +89,24 @@ def test_a_ranking_has_all_names_and_values() -> None:
     rows = result({"x": "string", "n": "float"}, *((f"Walker Media {at}", 9000.5 - at) for at in range(30)))
 
     assert {row[0] for row in rows["rows"]} | {"9,000.5", "8,971.5"} <= set(drawn(rows, "bar"))
+
+
+@pytest.mark.parametrize("highest", [120.25, -20.0])
+def test_bars_below_zero_have_their_values_at_their_left_and_the_axis_its_name_there(highest: float) -> None:
+    cells = (("North", highest), ("South", -80.5), ("West", -150.0), ("East", 0.0))
+    rows = result({"region": "string", "change": "float currency EUR"}, *cells)
+    drawing = svg_of_option(option(rows, "bar", "region", "change", horizontal=True))
+    places = {unescape(text): float(x) for x, text in _PLACED.findall(drawing)}
+
+    assert places["Region"] < places["-€150.00"] < places["-€80.50"] < places["€0.00"] < 1000
+    assert (places["€120.25"] > places["€0.00"]) if highest > 0 else (places["-€20.00"] > places["-€80.50"])
+
+
+def test_the_greatest_value_is_within_the_picture() -> None:
+    rows = result({"x": "string", "n": "float currency EUR"}, ("a", 2e9), ("b", 10.25))
+    drawing = svg_of_option(option(rows, "bar", "x", "n", horizontal=True))
+    places = {unescape(text): float(x) for x, text in _PLACED.findall(drawing)}
+    assert places["€2,000,000,000.00"] < 1000 - 6 * len("€2,000,000,000.00")
 
 
 def test_up_to_24_names_stand_below_bars_and_of_periods_those_that_fit() -> None:
