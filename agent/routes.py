@@ -144,7 +144,7 @@ def after_begin(state: State) -> Literal["retrieve_tables", "ask_clarification",
 
 
 def after_retrieve_tables(state: State) -> Literal["answer", "select_columns", "retrieve_tables", "check_stop_words"]:
-    """Check a statement that needs no model, of a description or a verified query; retry if no table was retrieved.
+    """Check a statement that needs no model, of a verified query; retry if no table was retrieved.
 
     A question that changes only the form of the last result is answered at once.
     """
@@ -215,10 +215,10 @@ def is_edited(state: State) -> bool:
 
 
 def _is_written(state: State) -> bool:
-    """Return whether the statement is that of a description of the data, of a verified query or of a person."""
+    """Return whether the statement is that of a verified query or of a person."""
     statement = current(state.get("attempts"))
     is_used = statement["outcome"] != "not used"
-    return is_used and ("verified" in statement or statement["origin"] in ("description", "user"))
+    return is_used and ("verified" in statement or statement["origin"] == "user")
 
 
 def after_answer(state: State | AnalystState) -> Literal["await_clarification", "__end__"]:

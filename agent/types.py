@@ -64,8 +64,6 @@ class QueryCondition(TypedDict):
 class QuerySummary(TypedDict):
     """What a query returns, in words and positions of its outputs."""
 
-    subject: str
-    """The words for the table whose rows it counts or lists; empty if it reads several."""
     keys: list[int]
     """The indexes of the outputs that name the groups."""
     conditions: list[QueryCondition]
@@ -74,9 +72,8 @@ class QuerySummary(TypedDict):
 
 
 class KeptResult(TypedDict):
-    """The result of a query of the analyst, with its dataset, statement, and query spec."""
+    """The result of a query of the analyst, with its statement and query spec."""
 
-    dataset_id: str
     sql: str
     result: Result
     summary: QuerySummary
@@ -181,9 +178,7 @@ class Evidence(TypedDict, total=False):
     """The verdict of the validation by a model."""
 
 
-Origin = Literal[
-    "model", "metric", "candidate", "verified", "description", "option", "earlier", "repair", "validation", "user"
-]
+Origin = Literal["model", "metric", "candidate", "verified", "option", "earlier", "repair", "validation", "user"]
 Outcome = Literal[
     "refused", "unknown name", "failed", "wrong form", "unstored values", "corrected", "objected", "not used"
 ]

@@ -2,7 +2,6 @@
 
 from typing import Any, cast
 
-from datasphinx.agent.answers.description import description_statement
 from datasphinx.agent.answers.texts_without_rows import said_about, supported_reason
 from datasphinx.agent.core.failure import failure_of
 from datasphinx.agent.core.text import clean_question
@@ -30,8 +29,8 @@ def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
     `relevant_tables` is left unchanged if nothing is found.
 
     A question that is equal to a verified one needs no model, unless the user has clarified it or rejected an answer
-    to it. For a model that only writes statements, a request to describe the data is recognised here, and a question
-    that follows another one is completed, or changes only the form of the last result.
+    to it. For a model that only writes statements, a question that follows another one is completed here, or
+    changes only the form of the last result.
     """
     settings = services.settings
     question = clean_question(state.get("question"))
@@ -76,7 +75,7 @@ def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
 
 
 def _without_generation(question: str, source: Source, state: State, services: Services) -> dict[str, Any]:
-    """Return the changes of the state for a description of the data or a verified query; {} for other questions."""
+    """Return the changes of the state for a verified query; {} for other questions."""
     if _is_corrected(state):
         return {}
     catalog, counter = source.catalog, state.get("table_counter", 0)
@@ -85,16 +84,7 @@ def _without_generation(question: str, source: Source, state: State, services: S
         attempts = attempts_with(state["attempts"], verified.sql, "verified", verified=verified.mark)
         found = {"relevant_tables": tables, "sql_request": verified.sql, "attempts": attempts}
         return {**found, "table_counter": counter, "error": None}
-    if counter or state.get("output_type") in ("number", "plot"):
-        return {}
-    named = services.roles.follow_ups.described_names(question, source.shown_catalog.full_names)
-    description = None if named is None else description_statement(named, source.shown_catalog)
-    if description is None:
-        return {}
-    sql, keys = description
-    tables = {key: list(catalog.tables[key].column_names) for key in keys}
-    attempts = attempts_with(state["attempts"], sql, "description")
-    return {"relevant_tables": tables, "sql_request": sql, "attempts": attempts, "error": None}
+    return {}
 
 
 def _read(question: str, source: Source, state: State, services: Services) -> dict[str, Any]:

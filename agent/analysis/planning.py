@@ -21,7 +21,6 @@ from datasphinx.agent.clarify.review import question_problem
 from datasphinx.agent.core.failure import failure_of
 from datasphinx.agent.core.prompt_data import block, shortened
 from datasphinx.agent.errors import InvalidOutputType, SpecProblem, ToolCallInvalid, Unanswered
-from datasphinx.agent.generation.follow_ups import FollowUps
 from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.llm.formats import function_schema
 from datasphinx.agent.llm.schemas import FINISH, ProposedOutputType, QuestionLanguage
@@ -54,7 +53,6 @@ _OUTPUT_INSTRUCTIONS = {
     "dataframe": "The answer has to be a table.",
     "string": "The answer has to be text.",
 }
-_MAX_TABLES = 4
 _MAX_FACTS = 20
 """Computed facts of a result that the model sees."""
 
@@ -302,30 +300,3 @@ def _without_repetition(observation: Observation, others: Sequence[Observation])
     warnings = content["warnings"][: len(content["warnings"]) - len(schema.get("loaded", {}).get("guesses", ()))]
     kept = {name: value for name, value in content.items() if name not in {"schema", "warnings"}}
     return {**kept, **({"warnings": warnings} if warnings else {})}
-
-
-def description_step(state: AnalystState, bench: Workbench, follow_ups: FollowUps) -> dict[str, Any] | None:
-    """Return the next state update: a description of each dataset, then the conclusion with the descriptions.
-
-    Returns None if the model describes data itself, if the question asks for anything else, if a number or chart is
-    requested, or if no dataset could be described.
-    """
-    if state.get("output_type") in ("number", "plot"):
-        return None
-    ids = bench.dataset_ids
-    if bench.asks_database:
-        labels = dict(zip(ids, ids, strict=True))
-    else:
-        # Questions name files without the extension.
-        files = (bench.registry.dataset(dataset_id).name for dataset_id in ids)
-        labels = {name.rpartition(".")[0] or name: dataset_id for name, dataset_id in zip(files, ids, strict=True)}
-    named = follow_ups.described_names(state["question"], labels)
-    if named is None:
-        return None
-    described = [labels[name] for name in named] or ids
-    done = [item["arguments"].get("dataset_id") for item in state["observations"] if item["tool"] == "describe_data"]
-    for dataset_id in described[:_MAX_TABLES]:
-        if dataset_id not in done:
-            arguments = json.dumps({"dataset_id": dataset_id}, ensure_ascii=False)
-            return {"call": ToolCall(tool="describe_data", arguments=arguments, is_given=False)}
-    return {"conclusion": Conclusion(answer="", result_ids=list(state["results"]))} if state["results"] else None

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from datasphinx.agent.answers.answer import Answer
-from datasphinx.agent.answers.description import description_of
 from datasphinx.agent.answers.markdown import SHORT_TABLE_ROWS, markdown_table, without_tables
 from datasphinx.agent.charts.cells import axis_title
 from datasphinx.agent.charts.echarts import asked_chart, chart_of
@@ -16,7 +15,6 @@ from datasphinx.agent.formatting.filters import short_words
 from datasphinx.agent.formatting.formats import answer_table, format_rows, format_single, format_value, formats_of
 from datasphinx.agent.messages import CONVENTIONS, Language, language_in, render
 from datasphinx.agent.record.step import note
-from datasphinx.agent.sql.column_statistics import is_statistics
 from datasphinx.agent.state import AnalystState, State
 from datasphinx.agent.types import (
     AnswerChart,
@@ -48,15 +46,13 @@ def compose_answer(
     chart_form: ChartForm | None = None,
     narrated: Callable[[], str | None] | None = None,
     has_text: bool = False,
-    names: Mapping[str, str] | None = None,
 ) -> Answer:
     """Return the answer for `results`, which maps table names to results, the main result first.
 
     The text is that of `worded` for the main result, followed by a Markdown table unless the output is a number or a
     text. If it is empty, several values that are to be a text have the text of `narrated`, and others the plain form:
     the value with the name of its column, the rows as a table, or as lines below the names of the columns. With
-    `has_text`, the text is that of `narrated` unless it returns None. Statistics of data are described without the
-    model; `names` has the words for their tables.
+    `has_text`, the text is that of `narrated` unless it returns None.
     `requested` is the output type the user asked for, and `proposed` the one that the model of the statement returned.
     `charts` are existing charts; without them the chart is that of `chart_form`, or derived from the main result. The
     answer contains values of secret columns; the model's prompt and `logged_answer` do not.
@@ -71,9 +67,7 @@ def compose_answer(
     output_type = choose_output_type(main, requested, chart, proposed)
     form = _Form(output_type, language)
     sentence, written = worded(main), ""
-    if is_statistics(main):
-        written = description_of(results.values(), names or {}, language)
-    elif narrated and (
+    if narrated and (
         has_text or (not sentence and output_type == "string" and main["rows"] and not _is_single_value(main))
     ):
         found = narrated()

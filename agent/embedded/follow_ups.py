@@ -1,11 +1,10 @@
 """Questions of a conversation, read by their wording: for models that only write statements."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from datasphinx.agent.embedded.chart_words import asked_form
-from datasphinx.agent.embedded.description_words import described_names
 from datasphinx.agent.embedded.format_changes import requested_type
 from datasphinx.agent.embedded.greetings import asks_for_change, asks_for_help, is_greeting
 from datasphinx.agent.generation.follow_ups import AskedForm, ReadQuestion, joined, shown_again
@@ -72,10 +71,6 @@ class FollowUpsByWords:
         if asks_for_change(question):
             return Message("only_reads")
         return Message("not_about_data") if is_greeting(question) or asks_for_help(question) else None
-
-    def described_names(self, question: str, names: Iterable[str]) -> list[str] | None:
-        """Return the tables of a request for a description."""
-        return described_names(question, names)
 
     def asked_form(self, question: str) -> AskedForm:
         """Return the chart that `question` names."""

@@ -18,14 +18,18 @@ _ADDITIONS = (
 _HELP = (
     r"help(?: me)?|what (?:can|could|may|should) (?:i|we) ask(?: you| here| about)?|what can you (?:do|"
     r"answer)|how (?:does this|do you) work|what questions can (?:i|we) ask|"
+    r"(?:which|what) tables (?:exist|are there|do you have)|"
+    r"describe (?:the|my|this) (?:data|database)|"
     r"hilfe|hilf mir|was kann ich (?:hier |sie |dich )?fragen|was können sie(?: beantworten)?|"
     r"was kannst du(?: beantworten)?|welche fragen kann ich (?:hier )?stellen|wie funktioniert (?:das|"
-    r"dies)(?: hier)?|wonach kann ich fragen|"
+    r"dies)(?: hier)?|wonach kann ich fragen|welche tabellen (?:gibt es|sind vorhanden)|beschreibe die daten|"
     r"помощь|помоги(?:те)?|что (?:здесь |тут )?можно спросить|что (?:я )?могу (?:я )?(?:у тебя |"
     r"у вас )?спросить|что (?:ты умеешь|вы умеете)|о чём можно спросить|о чем можно спросить|"
-    r"帮助|我(?:可以|能)问(?:你|您)?(?:什么|些什么|哪些问题)|(?:可以|能)问(?:什么|些什么|哪些问题)|(?:你|您)(?:会|能)(?:做)?什么"
+    r"какие(?: есть)? таблицы(?: есть)?|опиши данные|"
+    r"帮助|我(?:可以|能)问(?:你|您)?(?:什么|些什么|哪些问题)|(?:可以|能)问(?:什么|些什么|哪些问题)|(?:你|您)(?:会|能)(?:做)?什么|"
+    r"有(?:哪些|什么)表格?|(?:描述|介绍)(?:一下)?数据(?:特征)?"
 )
-"""Complete questions for what can be asked."""
+"""Complete questions for what can be asked: its answer names the tables."""
 _CHANGE = re.compile(
     r"(?:please |can you |could you |i want (?:you )?to |just )*"
     r"(?:(?:delete|erase|truncate|insert|rename) \w|"
@@ -51,7 +55,7 @@ def is_greeting(text: str) -> bool:
 def asks_for_help(text: str) -> bool:
     """Return whether `text` only asks which questions are possible, in any language.
 
-    >>> asks_for_help("What can I ask?"), asks_for_help("Что можно спросить?"), asks_for_help("What can I ask Ann?")
+    >>> asks_for_help("What can I ask?"), asks_for_help("Какие есть таблицы?"), asks_for_help("What can I ask Ann?")
     (True, True, False)
     """
     return _REQUEST.fullmatch(text.strip()) is not None

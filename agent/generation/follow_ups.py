@@ -1,7 +1,7 @@
 """Questions of a conversation: what prompts say about the answers before, and how they are read without that."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 from datasphinx.agent.core.redact import without_password
@@ -43,9 +43,6 @@ class FollowUps(Protocol):
     def objection(self, question: str) -> Message | None:
         """Return why `question` gets no rows, such as a greeting or a request to change data; None if it may."""
 
-    def described_names(self, question: str, names: Iterable[str]) -> list[str] | None:
-        """Return the tables of `names` that `question` asks to describe, [] for all; None for another question."""
-
     def asked_form(self, question: str) -> AskedForm:
         """Return the form of the answer that `question` asks for, unless the model says it in typed fields."""
 
@@ -70,10 +67,6 @@ class FollowUpsInPrompt:
 
     def objection(self, question: str) -> Message | None:
         """Return None: the model says it."""
-        return None
-
-    def described_names(self, question: str, names: Iterable[str]) -> list[str] | None:
-        """Return None: the model writes a statement, and describes its rows."""
         return None
 
     def asked_form(self, question: str) -> AskedForm:

@@ -60,7 +60,6 @@ TEXTS = {
     # Results
     "no_rows": "Die Abfrage hat keine Zeilen gefunden.",
     # Descriptions of data
-    "describe_table_size": "{name}: Zeilen {rows}, Spalten {columns}",
     # Sentences of answers
     "answer_no_value": "kein Wert",
     "answer_yes": "Ja",

@@ -65,7 +65,6 @@ TEXTS = {
     # Results
     "no_rows": "The query found no rows.",
     # Descriptions of data
-    "describe_table_size": "{name}: rows {rows}, columns {columns}",
     # Sentences of answers
     "answer_no_value": "no value",
     "answer_yes": "Yes",

@@ -65,7 +65,6 @@ TEXTS = {
     # Results
     "no_rows": "Запрос не нашёл ни одной строки.",
     # Descriptions of data
-    "describe_table_size": "{name}: строк — {rows}, столбцов — {columns}",
     # Sentences of answers
     "answer_no_value": "нет значения",
     "answer_yes": "Да",

@@ -73,7 +73,6 @@ TEXTS = {
     # Results
     "no_rows": "查询没有找到任何行。",
     # Descriptions of data
-    "describe_table_size": "{name}：{rows}行，{columns}列",
     # Sentences of answers
     "answer_no_value": "无值",
     "answer_yes": "是",

@@ -14,10 +14,10 @@ from datasphinx.agent.schema.catalog import Catalog, Column, Table
 from datasphinx.agent.schema.words import readable
 from datasphinx.agent.sql.guard import shared_trees
 from datasphinx.agent.sql.meaning import has_times as holds_times
-from datasphinx.agent.sql.selects import conjuncts, is_aggregated
+from datasphinx.agent.sql.selects import conjuncts
 from datasphinx.agent.types import QueryCondition, QuerySummary
 
-EMPTY_SUMMARY = QuerySummary(subject="", keys=[], conditions=[], more_conditions=False)
+EMPTY_SUMMARY = QuerySummary(keys=[], conditions=[], more_conditions=False)
 OPERATORS: dict[type[exp.Expr], str] = {
     exp.EQ: "=", exp.NEQ: "≠", exp.LT: "<", exp.LTE: "≤", exp.GT: ">", exp.GTE: "≥",
 }  # fmt: skip
@@ -67,7 +67,6 @@ def summarize_query(sql: str, catalog: Catalog, *, names_tables: bool = True) ->
             reader.read(query)
     keys = [at for at, output in enumerate(outputs) if not output.find(exp.AggFunc)]
     return QuerySummary(
-        subject=reader.subject(tree),
         keys=keys if tree.args.get("group") else [],
         conditions=merged(reader.conditions),
         more_conditions=reader.has_more,
@@ -317,14 +316,6 @@ class QueryReader:
             if key.rpartition(".")[2].lower() == table.lower()
             for stored in known.columns
         )
-
-    def subject(self, select: exp.Select) -> str:
-        """Return the words for the only table that `select` reads; empty if it reads several."""
-        sources = list(self.sources(select).values())
-        if len(sources) == 1 and isinstance(sources[0], exp.Select) and not is_aggregated(sources[0]):
-            return self.subject(sources[0])
-        is_named = len(sources) == 1 and isinstance(sources[0], str) and self.names_tables
-        return readable(str(sources[0])) if is_named else ""
 
 
 def singular(words: str) -> str:

@@ -11,7 +11,7 @@ from datasphinx.agent.engines import FILES_ENGINE
 from datasphinx.agent.errors import QuerySpecInvalid, SpecProblem, ToolCallInvalid
 from datasphinx.agent.formatting.checks import with_formats
 from datasphinx.agent.queryspec.check_sources import all_sources, results_read, union_notes, unknown_sources
-from datasphinx.agent.queryspec.columns import Datasets, main_name
+from datasphinx.agent.queryspec.columns import Datasets
 from datasphinx.agent.queryspec.compile import compile_spec, find_fan_out, run
 from datasphinx.agent.queryspec.keys import converted_keys
 from datasphinx.agent.queryspec.schema import with_flat_filters
@@ -67,7 +67,6 @@ def run_query(arguments: RunQuery, bench: Workbench, cancellation: Cancellation)
     result_id = bench.next_result_id
     query = spec.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     kept = KeptResult(
-        dataset_id=main_name(spec, datasets),
         sql=in_lines(compiled.sql_with_values, compiled.dialect),
         result=with_formats(result, compiled.sql_with_values, source.catalog),
         summary=_summarize(spec, datasets, source.catalog),

@@ -27,7 +27,6 @@ from datasphinx.agent.record.telemetry import tool as trace_tool
 from datasphinx.agent.schema import spelling
 from datasphinx.agent.tools import (
     create_dataset,
-    describe_data,
     get_schema,
     plot,
     resolve_fields,
@@ -40,7 +39,7 @@ from datasphinx.agent.tools.tool import Arguments, Outcome, Tool, Workbench
 TOOLS: tuple[Tool, ...] = tuple(
     module.TOOL for module in (create_dataset, get_schema, sample_rows, run_query, plot, resolve_fields)
 )
-"""The tools that the model is offered. Beside them, the analysis calls `describe_data` itself."""
+"""The tools that the model is offered."""
 
 _REPORTED_TO_MODEL = (Retryable, FileTooLarge, NotFound, FileNotLoaded, FileUnreadable)
 """Errors that another call may avoid. Any other error ends the question."""
@@ -73,14 +72,13 @@ class Toolbox:
     ) -> None:
         """A call equal to one of `past_calls` is rejected."""
         self._bench, self._timeout_s, self._past_calls = bench, timeout_s, past_calls
-        self._offered = tools
-        self._tools = {tool.name: tool for tool in (*tools, describe_data.TOOL)}
+        self._tools = {tool.name: tool for tool in tools}
 
     def schemas(self) -> list[dict[str, Any]]:
         """Return the offered tools in the format of OpenAI's function calling, with the ids of the question."""
         return [
             function_schema(tool.name, tool.description, self._with_ids(tool.arguments.shown_schema()))
-            for tool in self._offered
+            for tool in self._tools.values()
         ]
 
     def call(self, name: str, arguments: str | Mapping[str, Any]) -> CallResult:
@@ -94,7 +92,7 @@ class Toolbox:
         mapping: Mapping[str, Any] = {}
         try:
             if name not in self._tools:
-                offered = tuple(tool.name for tool in self._offered)
+                offered = tuple(self._tools)
                 names = spelling.nearest(name, offered, _MIN_SIMILARITY) or offered
                 raise ToolCallInvalid(name[:80], (SpecProblem("tool", "there is no such tool", names),))
             tool = self._tools[name]

@@ -53,9 +53,6 @@ def narrate(state: AnalystState, services: Services) -> dict[str, Any]:
         charts=[drawing["chart"] for drawing in state["drawn"]],
         narrated=lambda: conclusion["answer"],
         has_text=bool(conclusion["answer"]),
-        names={
-            kept["dataset_id"]: subject for kept in state["results"].values() if (subject := kept["summary"]["subject"])
-        },
     )
     estimator = services.roles.spec_confidence
     threshold = services.threshold(estimator)

@@ -7,7 +7,6 @@ from datasphinx.agent.analysis.planning import (
     CONTROLS,
     apply_control,
     control_schemas,
-    description_step,
     step_messages,
 )
 from datasphinx.agent.analysis.start import start_analysis
@@ -52,8 +51,6 @@ def plan(state: AnalystState, services: Services) -> dict[str, Any]:
             return {"pending": rest}
         return {"pending": rest, **_chosen_call(call, state, services)}
     bench = _bench(state, services)
-    if description := description_step(state, bench, services.roles.follow_ups):
-        return description
     if not services.roles.calls_tools:
         return embedded_step(state, bench, services.roles.planner, services.today())
     tools = [*Toolbox(bench, None).schemas(), *control_schemas(may_ask=may_ask_user(state, settings))]

@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from datasphinx.agent.embedded.description_words import described_names
-from datasphinx.agent.generation.follow_ups import FollowUpsInPrompt
 from tests.agent.page.actions import COUNT, HOW_MANY, NUMBERS, ask, sent_by
 from tests.agent.page.conftest import Site, switch
 from tests.agent.page.said import ASKS, BY_AMOUNT, FEWER, Model
@@ -121,22 +119,6 @@ def test_names_are_rows_and_not_a_headline(visit: Visit, output_type: str | None
     # Names cannot be drawn, and nothing stands in the place of a chart.
     above, below = (answer.locator(each).bounding_box() or {} for each in (".premises", ".rows"))
     assert 0 < below["y"] - above["y"] - above["height"] < 32
-
-
-def test_the_tables_of_files_are_rows_and_not_a_headline(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The embedded model is not called for them: the words of the question say that they are asked for."""
-    monkeypatch.setattr(
-        FollowUpsInPrompt, "described_names", lambda *_: described_names("Show me all tables", ["shop"])
-    )
-    page = (site := visit()).page
-    shop = b"city,units\nKazan,1\nTver,2\n"
-    page.locator("#file").set_input_files({"name": "shop.csv", "mimeType": "text/csv", "buffer": shop})
-    expect(page.locator(".chip")).to_be_visible()
-    ask(site, "Show me all tables")
-    expect(page.locator(".answer .rows tbody tr", has_text="units").first).to_be_visible()
-    expect(page.locator(".words", has_text="|")).to_have_count(0)
-    expect(page.locator(".lead", has_text="units")).to_have_count(0)
-    expect(page.locator(".toolbar .menu")).to_be_visible()
 
 
 def test_one_toolbar_has_what_can_be_done_with_an_answer(visit: Visit) -> None:
