@@ -2,11 +2,11 @@
 
 Run with: `python -m benchmarks.embedded [--candidates 1 3 5] [--model base] [--without training]`,
 on the sample shop. Other questions, by authors who knew neither the training data nor the rules: `--domain clinic`,
-`--domain freight_library` (a freight carrier and a library), `--domain schools_museum_insurer` (the first 60 of its
-questions), and `--domain dates` (questions about the shop that name dates, as of 23 November 2025). `--domain
-off_topic` asks the shop about something else, in four languages. `--data FOLDER --limit 100` asks those of
-`questions.jsonl` over `databases/` in that folder, as for Spider. With `--load 2`, two other processes compute all the
-time.
+`--domain freight_library` (a freight carrier and a library), `--domain languages` (the same in German, Russian and
+Chinese), `--domain schools_museum_insurer` (the first 60 of its questions), and `--domain dates` (questions about the
+shop that name dates, as of 23 November 2025). `--domain off_topic` asks the shop about something else, in four
+languages. `--data FOLDER --limit 100` asks those of `questions.jsonl` over `databases/` in that folder, as for Spider.
+With `--load 2`, two other processes compute all the time.
 """
 
 import argparse
@@ -43,7 +43,7 @@ from datasphinx.agent.types import EmbeddedOptions
 from training.reliability import auroc, calibration_error, risk_coverage
 
 FIXTURES = Path(__file__).parents[1] / "tests/fixtures"
-_CHOICES = ["shop", "clinic", "freight_library", "schools_museum_insurer", "dates", "off_topic"]
+_CHOICES = ["shop", "clinic", "freight_library", "languages", "schools_museum_insurer", "dates", "off_topic"]
 _COVERAGES = (0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 _SEED = 0
 _MAX_CONFIDENT_ERRORS = 0.12

@@ -42,8 +42,8 @@ _FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 
 @pytest.fixture
 def measured() -> set[str]:
-    """The questions on the sample shop, on the clinic and of the demo, normalised."""
-    files = (_FIXTURES / f"{domain}_questions.jsonl" for domain in ("shop", "clinic"))
+    """The questions on the sample shop, on the clinic, in other languages, and of the demo, normalised."""
+    files = (_FIXTURES / f"{domain}_questions.jsonl" for domain in ("shop", "clinic", "languages"))
     lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
     asked = [json.loads(line)["question"] for line in lines]
     return {normalised(question) for question in (*asked, *(each.question for each in (*SHOP, *SHEETS)))}
