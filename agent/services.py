@@ -142,13 +142,13 @@ class Services:
 
     @cached_property
     def embedder(self) -> Embedder | None:
-        """The embedder for tables and examples; None if none is available."""
+        """The embedder for the index of tables; None if none is available."""
         return packaged_embedder()
 
     @cached_property
     def examples(self) -> ExampleSelector:
         """The selection of few-shot examples for a question."""
-        return VerifiedExamples(self.embedder, self.settings.shots)
+        return VerifiedExamples(self.settings.shots)
 
     def of_part(self, part_id: str) -> "Services":
         """Return the services for a question of a report: these."""

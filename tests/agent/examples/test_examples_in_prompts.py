@@ -1,7 +1,7 @@
 """Which examples the model sees, through the graph: the right ones, in the right order, as data."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,6 @@ from datasphinx.agent.graph import build_graph
 from datasphinx.agent.llm.scripted import ScriptedModel
 from datasphinx.agent.record.store import open_store
 from datasphinx.agent.replay import replay
-from datasphinx.agent.retrieval import semantic
-from datasphinx.agent.retrieval.semantic import packaged_embedder
 from datasphinx.agent.sample.shop import shop_url
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
@@ -35,12 +33,6 @@ EXAMPLES = {
 }
 ORDERS = list(EXAMPLES)[:3]
 ANSWERS = {"GeneratedSQL": [COUNT] * 4}
-
-
-@pytest.fixture(autouse=True)
-def packaged() -> None:
-    """The real embedding model."""
-    pytest.importorskip("wordllama", reason="the extra `semantic` is not installed")
 
 
 Verify = Callable[..., Path]
@@ -106,7 +98,7 @@ def test_the_three_most_alike_stand_before_the_question_the_nearest_last(scripte
         ("All channels in alphabetical order", "List the channels alphabetically"),
     ],
 )
-def test_the_nearest_in_meaning_is_found(scripted: Make, question: str, nearest: str) -> None:
+def test_the_one_with_the_same_words_is_found(scripted: Make, question: str, nearest: str) -> None:
     agent = scripted(ANSWERS, shots=1)
     agent.ask(question)
 
@@ -193,24 +185,6 @@ def test_a_hostile_example_stays_within_its_line(scripted: Make, verify: Verify,
     assert "status <> 'x < y'" in prompt
     assert sum(line.startswith(("Question:", "System:", "---")) for line in prompt.splitlines()) == 1
     assert "\u202e" not in prompt and "$schema" in prompt
-
-
-@pytest.fixture
-def no_package(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The extra `semantic` is not installed."""
-    packaged_embedder.cache_clear()
-    monkeypatch.setattr(semantic, "find_spec", lambda name: None)
-    yield
-    packaged_embedder.cache_clear()
-
-
-@pytest.mark.usefixtures("no_package")
-def test_without_an_embedding_model_the_audit_says_why_there_are_none(scripted: Make) -> None:
-    agent = scripted(ANSWERS)
-    output = agent.ask(HOW_MANY)
-
-    assert (output["error"], shown(agent)) == (None, [])
-    assert "datasphinx[semantic]" in notes(output)[0]
 
 
 # The record
