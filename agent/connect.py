@@ -13,10 +13,9 @@ from langchain_core.language_models.chat_models import BaseChatModel
 
 from datasphinx.agent.clarify.review import AmbiguityReviewer, StandardAmbiguityReviewer
 from datasphinx.agent.errors import ConfigurationError, InputInvalid, ModelRejected, ModelUnreachable
-from datasphinx.agent.generation.ability import adapt_profile
+from datasphinx.agent.generation.ability import adapt
 from datasphinx.agent.generation.estimator import AgreementConfidence, ConfidenceEstimator
 from datasphinx.agent.generation.follow_ups import FollowUps, FollowUpsInPrompt
-from datasphinx.agent.generation.plain import PlainSqlWriter
 from datasphinx.agent.generation.writing import SqlWriter, StandardSqlWriter
 from datasphinx.agent.linking import IndexLinker, Linker, StandardLinker
 from datasphinx.agent.llm.ability import Ability, load_ability
@@ -63,18 +62,16 @@ class ModelRoles:
     """Estimates the confidence in a query of the analyst."""
     calls_tools: bool = True
     """Whether the planner can choose the tools of an analysis; otherwise it only writes query specs."""
-    caveat: str = ""
-    """A note for every answer of the SQL agent."""
 
 
 def roles_of(model_of: Callable[[ModelRole], ModelClient], settings: Settings) -> ModelRoles:
-    """Return the implementations for the models of the roles, by their profiles, which are measured once if unknown."""
+    """Return the implementations for the models of the roles, which are measured once if unknown."""
     generator, validator = model_of("generate"), model_of("validate")
     narrator, reviewer = model_of("narrate"), model_of("review")
     for model in (generator, validator, narrator, reviewer):
         try:
             if model.ability:
-                adapt_profile(model, model.ability, settings)
+                adapt(model, model.ability, settings)
         except (ModelUnreachable, ModelRejected):
             if model is generator:
                 raise
@@ -90,18 +87,9 @@ def roles_of(model_of: Callable[[ModelRole], ModelClient], settings: Settings) -
     )
     if generator.profile == "standard":
         return standard
-    from datasphinx.agent.embedded.follow_ups import FollowUpsByWords
-
-    standard = replace(standard, follow_ups=FollowUpsByWords())
-    if generator.profile == "plain":
-        return replace(
-            standard,
-            linker=IndexLinker(settings.schema_token_budget),
-            sql_writer=PlainSqlWriter(generator),
-            caveat="a small model wrote the SQL, and it is often wrong: read it before you rely on the answer",
-        )
     from datasphinx.agent.embedded.ambiguity_reviewer import EmbeddedAmbiguityReviewer
     from datasphinx.agent.embedded.calibration import shipped_calibration
+    from datasphinx.agent.embedded.follow_ups import FollowUpsByWords
     from datasphinx.agent.embedded.sql_writer import EmbeddedSqlWriter
     from datasphinx.agent.embedded.tiers import TIERS
 
@@ -111,6 +99,7 @@ def roles_of(model_of: Callable[[ModelRole], ModelClient], settings: Settings) -
         linker=IndexLinker(),
         sql_writer=EmbeddedSqlWriter(generator, options),
         ambiguity_reviewer=EmbeddedAmbiguityReviewer(generator, options),
+        follow_ups=FollowUpsByWords(),
         calls_tools=False,
     )
     if not options.adapter:

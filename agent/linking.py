@@ -251,7 +251,7 @@ class StandardLinker:
         return best
 
     def _select(self, schema: type[Answer], prompt: str, source: Source, variables: Mapping[str, str]) -> Answer:
-        messages = prompts.render(prompt, self.model.profile, instructions=source.instructions, **variables)
+        messages = prompts.render(prompt, instructions=source.instructions, **variables)
         return self.model.ask(schema, messages)
 
 
@@ -259,28 +259,18 @@ class StandardLinker:
 class IndexLinker:
     """Selects tables and columns by words and stored values, without a model."""
 
-    schema_token_budget: int = 0
-    """A schema within this number of tokens is returned whole, whatever the question."""
-
     def link_tables(
         self, question: str, source: Source, attempt: int, known: Collection[str] = (), reason: str = ""
     ) -> LinkedTables:
-        """Return all tables of a schema within the token budget, otherwise at most 10. See `Linker.link_tables`."""
+        """Return at most 10 tables. See `Linker.link_tables`."""
         tables = source.shown_catalog.tables
-        if self._fits(source, {key: table.column_names for key, table in tables.items()}):
-            return LinkedTables(list(tables))
         expanded = source.knowledge.expanded(question)
         selected = {*known, *select_tables(expanded, source, attempt), *_named_tables(question, source)}
         return LinkedTables([key for key in tables if key in selected])
 
     def link_columns(self, question: str, source: Source, tables: dict[str, list[str]]) -> dict[str, list[str]]:
-        """Return all columns within the token budget, otherwise at most 16 of each table."""
-        if self._fits(source, tables):
-            return tables
+        """Return at most 16 columns of each table."""
         return select_columns(source.knowledge.expanded(question), source, tables)
-
-    def _fits(self, source: Source, selection: Mapping[str, Sequence[str]]) -> bool:
-        return fits_budget(source, selection.items(), self.schema_token_budget)
 
 
 def _named_tables(question: str, source: Source) -> list[str]:

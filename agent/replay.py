@@ -192,9 +192,6 @@ def _recorded_model(
         replay_settings = replay_settings.model_copy(update={"source": default_source})
     embedded = EmbeddedOptions(candidates=start["embedded"]["candidates"]) if start["embedded"] else None
     model = RecordedModel((body for kind, body in recorded if kind == "llm"), replay_settings, embedded)
-    if not is_analyst and embedded is None and all(kind != "llm" for kind, _ in recorded):
-        # A chat model reads a follow-up itself, so rules read that of a run without calls.
-        model.profile = "plain"
     return replay_settings, model
 
 

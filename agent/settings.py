@@ -411,10 +411,10 @@ class Settings(ServiceSettings):
         default="auto",
         description="Format of structured answers: `json_schema`, `json_object`, `text`, or `auto` to detect it once.",
     )
-    llm_profile: Literal["auto", "standard", "plain"] = Field(
+    llm_profile: Literal["auto", "standard"] = Field(
         default="auto",
-        description="How requests adapt to the model: `auto`, by short questions on its first use; `standard`; or "
-        "`plain`, fenced SQL instead of JSON.",
+        description="How requests adapt to the model: `auto`, by short questions on its first use; or "
+        "`standard`, not at all.",
     )
     prices: dict[str, ModelPrice] = Field(
         default={},

@@ -224,8 +224,6 @@ def _confidence(
     result: Result,
 ) -> Confidence | None:
     sql, roles = statement["sql"], services.roles
-    if roles.caveat:
-        note(roles.caveat)
     return confidence_of(
         sql,
         result,

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from datasphinx.agent.record.events import Event
     from datasphinx.agent.services import Services
     from datasphinx.agent.settings import Settings
+    from datasphinx.agent.types import EmbeddedOptions
     from tests.support.analyst import Analyst
 
 # Modules and tests are not garbage: no collection until all are imported.
@@ -151,14 +152,21 @@ def stored_record(request: pytest.FixtureRequest) -> bool:
 
 @pytest.fixture
 def scripted(cache_dir: Path, empty_record: Path, stored_record: bool, tmp_path: Path) -> Callable[..., ScriptedAgent]:
-    """A maker of agents: answers by schema name, and settings by name. By default, every statement is validated."""
+    """A maker of agents: answers by schema name, options of the embedded model in its place, and settings by name.
+
+    By default, every statement is validated.
+    """
     from datasphinx.agent.graph import build_graph
     from datasphinx.agent.llm.scripted import ScriptedModel
     from datasphinx.agent.record.recorder import Recorder
     from datasphinx.agent.services import Services
     from datasphinx.agent.settings import load_settings
 
-    def make(answers: "Mapping[str, Iterable[Scripted]] | None" = None, **overrides: Any) -> ScriptedAgent:
+    def make(
+        answers: "Mapping[str, Iterable[Scripted]] | None" = None,
+        embedded: "EmbeddedOptions | None" = None,
+        **overrides: Any,
+    ) -> ScriptedAgent:
         model = ScriptedModel({"AmbiguityReview": [NO_AMBIGUITY] * 3, "SQLValidation": [VALID] * 3, **(answers or {})})
         settings = load_settings(cache_dir=cache_dir, **{"enable_sql_validation": True, **overrides})
         is_checked = settings.record and settings.record_url is None and not stored_record
@@ -170,7 +178,8 @@ def scripted(cache_dir: Path, empty_record: Path, stored_record: bool, tmp_path:
         ):
             settings.data_dir.mkdir()
             shutil.copy(empty_record, settings.data_dir)
-        services = Services(settings, model=model, recorder=Recorder(EventCheck()) if is_checked else None)
+        recorder = Recorder(EventCheck()) if is_checked else None
+        services = Services(settings, model=model, embedded=embedded, recorder=recorder)
         return ScriptedAgent(build_graph(services), model, services)
 
     return make

@@ -40,7 +40,6 @@ def narrate(
     facts = seen(facts, PROMPT_ROWS)
     messages = prompts.render(
         "narrate",
-        model.profile,
         instructions=instructions,
         language=CONVENTIONS[facts.language].name,
         question=said.question,

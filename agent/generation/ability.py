@@ -12,8 +12,7 @@ from tempfile import TemporaryDirectory
 
 from pydantic import SecretStr
 
-from datasphinx.agent.errors import DatasphinxError, ModelAnswerUnreadable, ModelUnreachable
-from datasphinx.agent.generation.plain import PlainSqlWriter
+from datasphinx.agent.errors import DatasphinxError, ModelAnswerUnreadable
 from datasphinx.agent.generation.prompt import question_messages
 from datasphinx.agent.generation.question import Question
 from datasphinx.agent.generation.writing import SqlWriter, StandardSqlWriter
@@ -47,18 +46,15 @@ _TODAY = date(2026, 1, 1)
 """The questions do not depend on the date, so the prompts are always the same."""
 
 
-def adapt_profile(model: ModelClient, known: Ability, settings: Settings) -> None:
-    """Set the profile of `model`, and whether it validates and words answers, by what is `known` or measured.
-
-    A model that does not answer all questions in JSON gets the profile `plain`.
+def adapt(model: ModelClient, known: Ability, settings: Settings) -> None:
+    """Set whether `model` validates and words answers, by what is `known` or measured.
 
     Raises:
         ModelUnreachable, ModelRejected: the endpoint fails.
     """
     model.ability = ability = measured(model, known, settings)
-    model.profile = "standard" if ability.handles_json else "plain"
-    model.validates = ability.validates is not False
-    model.words_answers = ability.words_answers is not False
+    model.validates = bool(ability.handles_json) and ability.validates is not False
+    model.words_answers = bool(ability.handles_json) and ability.words_answers is not False
 
 
 def measured(model: ModelClient, known: Ability, settings: Settings) -> Ability:
@@ -80,10 +76,7 @@ def measured(model: ModelClient, known: Ability, settings: Settings) -> Ability:
 
 
 def _measure(model: ModelClient, limits: Limits) -> Ability:
-    """Return whether the model answers in JSON, and if so, whether it also words answers, and judges statements.
-
-    A model whose JSON exceeds the time limit cannot answer in JSON if it answers in plain text.
-    """
+    """Return whether the model answers in JSON, and if so, whether it also words answers, and judges statements."""
     with TemporaryDirectory() as folder:
         path = Path(folder, "harbours.sqlite")
         build_harbours(path)
@@ -95,13 +88,6 @@ def _measure(model: ModelClient, limits: Limits) -> Ability:
                 if all(_answers(question, StandardSqlWriter(model), source) for question in _REFERENCES):
                     validates = all(_judges(*judged, model, source) for judged in _JUDGED)
                     return Ability(handles_json=True, words_answers=words_answers, validates=validates)
-        except ModelUnreachable as error:
-            # Imported here, since a graph without a chat model does without the package.
-            from openai import APITimeoutError
-
-            if not isinstance(error.__cause__, APITimeoutError):
-                raise
-            PlainSqlWriter(model).write(_asked(_COUNT, source), source, (), _TODAY)
         finally:
             source.close()
         return Ability(handles_json=False)

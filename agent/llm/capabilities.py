@@ -26,8 +26,6 @@ class Capabilities:
         """Whether the model follows a schema only if the prompt contains it."""
         self.returns_reasoning = False
         """Whether the model has returned reasoning; it is then not asked for fields in which to reason."""
-        self.continues_answers = True
-        """Whether a request may end with the start of the answer; False once the endpoint has rejected that."""
         self.rejections: dict[str, str] = {}
         """By part of a request (see `PARTS`) that the endpoint rejected, the text of the error."""
         self._unexplained_errors = 0

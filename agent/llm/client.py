@@ -153,7 +153,7 @@ probability."""
 _ROLES = {"human": "user", "ai": "assistant"}
 """Roles in traces, by those of langchain."""
 
-Profile = Literal["standard", "plain", "embedded"]
+Profile = Literal["standard", "embedded"]
 
 
 class WrittenText(NamedTuple):
@@ -186,15 +186,14 @@ class ModelClient:
         self.chat = chat
         self.name = name
         self.embedded = embedded
-        plain_or_standard: Profile = "plain" if settings.llm_profile == "plain" else "standard"
-        self.profile: Profile = "embedded" if embedded else plain_or_standard
-        """The tasks given to the model: those of the embedded model, statements only ("plain"), or all."""
+        self.profile: Profile = "embedded" if embedded else "standard"
+        """The tasks given to the model: those of the embedded model, which only writes statements, or all."""
         self.validates = True
         """Whether the model can validate statements, with the profile "standard"."""
         self.words_answers = True
         """Whether the model is asked how the answer of a statement is worded and shown."""
         self.ability: Ability | None = None
-        """What the model can do, if its profile depends on that; the values may not be measured yet."""
+        """What the model can do, if its tasks depend on that; the values may not be measured yet."""
         self._settings = settings
         self._base_url = settings.llm_base_url
         self._on_call: Callable[[ModelCall], None] = lambda call: None
@@ -270,15 +269,13 @@ class ModelClient:
         schema: tuple[str, dict[str, Any]] | None = None,
         temperature: float | None = None,
         seed: int | None = None,
-        stop: str | None = None,
-        max_tokens: int | None = None,
         alternatives: bool = False,
     ) -> WrittenText:
         """Return the text that the model generates, recorded as a call for `GeneratedSQL` or the name of `schema`.
 
         `grammar` (GBNF) or `schema` (a name and a JSON Schema) constrains the text on servers that support it. The same
-        `seed` gives the same text, which ends before `stop`. By default the temperature is that of the client. With
-        `alternatives`, the result contains the first tokens and those that could have stood in their place.
+        `seed` gives the same text. By default the temperature is that of the client. With `alternatives`, the result
+        contains the first tokens and those that could have stood in their place.
 
         Raises:
             ModelAnswerUnreadable: the text was cut off.
@@ -288,10 +285,8 @@ class ModelClient:
         import openai
 
         name = schema[0] if schema else GeneratedSQL.__name__
-        values = {"temperature": temperature, "seed": seed, "stop": [stop] if stop else None}
+        values = {"temperature": temperature, "seed": seed}
         options: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
-        if max_tokens:
-            options |= body_options({"max_tokens": max_tokens})
         if grammar:
             options |= body_options({"grammar": grammar})
         if schema:
@@ -372,7 +367,6 @@ class ModelClient:
         step = current_step.get()
         request = request_body(schema, self.name, options, messages)
         # By these values, a replay selects the implementations. The usual ones are left out.
-        request |= {"profile": self.profile} if self.profile == "plain" else {}
         request |= {name: False for name in ("validates", "words_answers") if not getattr(self, name)}
         if step:
             try:

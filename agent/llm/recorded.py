@@ -42,12 +42,8 @@ class RecordedModel(ModelClient):
         name = str(call_list[0]["model"]) if call_list else "recorded"
         super().__init__(ScriptedModel(), settings, name=name, embedded=embedded)
         first = next((call for call in call_list if not call.get("refused_format")), {})
-        self.profile = first.get("profile", self.profile)
         self.validates = first.get("validates", True)
         self.words_answers = first.get("words_answers", True)
-        self.capabilities.continues_answers = (
-            self.profile == "plain" and (first.get("messages") or [{}])[-1].get("role") == "ai"
-        )
         self._queues: dict[str, deque[Mapping[str, Any]]] = {}
         for call in call_list:
             self._queues.setdefault(call["schema"], deque()).append(call)

@@ -8,6 +8,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.stream import CustomTransformer
 
 from datasphinx.agent.graph import build_graph
+from datasphinx.agent.types import EmbeddedOptions
 from tests.agent.walk import COUNT, HOW_MANY, OFF_TOPIC, calls, final, nodes, prompts, updates_of, walk
 from tests.conftest import VALID, ScriptedAgent
 
@@ -107,7 +108,7 @@ def test_off_topic_by_the_model_is_final_where_the_whole_schema_was_shown(script
 
 @pytest.mark.parametrize("question", ["Hello!", "hi there", "Good morning", "Спасибо большое", "你好！"])
 def test_a_greeting_costs_no_call_of_a_model_that_only_writes_statements(scripted: Scripted, question: str) -> None:
-    agent = scripted(llm_profile="plain")
+    agent = scripted(embedded=EmbeddedOptions())
     steps = walk(agent, question)
 
     assert nodes(steps) == ["retrieve_tables", "answer"]

@@ -52,7 +52,7 @@ def test_every_setting_has_its_variable(monkeypatch: pytest.MonkeyPatch, name: s
         "otel": "true", "otel_text": "true", "allow_langsmith": "false",
         "clarify": "never", "effort": "low",
         "run_sql": "true", "edit_sources": "true",
-        "llm_profile": "plain", "llm_models": '{"validate": "v"}',
+        "llm_profile": "standard", "llm_models": '{"validate": "v"}',
         "prices": '{"m": {"input": 1, "output": 2}}',
         "embedded_model": "large", "min_confidence": "0.7",
         "api_keys": f'{{"a": "sha256:{"0" * 64}"}}', "tenants": '{"a": {}}',

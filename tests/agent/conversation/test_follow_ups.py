@@ -11,6 +11,7 @@ import pytest
 
 from datasphinx.agent.record.store import open_store
 from datasphinx.agent.replay import replay
+from datasphinx.agent.types import EmbeddedOptions
 from tests.agent.walk import COUNT, HOW_MANY, calls
 from tests.conftest import ScriptedAgent
 from tests.support.best_customer import ASKS, BEST, Talk
@@ -20,7 +21,8 @@ pytestmark = [pytest.mark.integration, pytest.mark.stored_record]
 Scripted = Callable[..., ScriptedAgent]
 BY_STATUS = {"sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status ORDER BY status"}
 STATUSES = "How many orders by status?"
-SQL = BY_STATUS["sql"]
+COMPACT = "FROM orders SELECT status, COUNT(*) GROUP BY status ORDER BY status"
+ONE = EmbeddedOptions(adapter=False, candidates=1)
 
 
 @pytest.fixture
@@ -35,10 +37,10 @@ def talking(scripted: Scripted) -> Callable[..., Talk]:
 
 @pytest.fixture
 def writing(scripted: Scripted) -> Callable[..., Talk]:
-    """A maker of threads with a model that only writes these statements."""
+    """A maker of threads with a model that only writes these compact statements."""
 
     def make(*statements: str, **overrides: Any) -> Talk:
-        return Talk(scripted({"text": statements}, llm_profile="plain", clarify="never", **overrides))
+        return Talk(scripted({"text": statements}, embedded=ONE, clarify="never", **overrides))
 
     return make
 
@@ -78,7 +80,7 @@ def test_an_answer_goes_to_the_source_of_its_question(scripted: Scripted, other:
 
 
 def test_forms_follow_each_other_and_are_replayed(writing: Talking) -> None:
-    talk = writing(SQL)
+    talk = writing(COMPACT)
     talk.ask(STATUSES)
     outputs = [talk.ask(text) for text in ("as a chart", "as a table")]
     settings = talk.agent.services.settings
@@ -102,7 +104,7 @@ def test_a_form_that_a_chat_model_reads_is_replayed_for_a_statement_in_lines(tal
 
 
 def test_a_chart_of_one_figure_is_a_clear_error(writing: Talking) -> None:
-    talk = writing(COUNT["sql"])
+    talk = writing("FROM orders SELECT COUNT(*)")
     talk.ask(HOW_MANY)
 
     assert talk.ask("as a chart")["error"]["code"] == "invalid_output_type"
@@ -115,7 +117,7 @@ def test_a_chart_of_one_figure_is_a_clear_error(writing: Talking) -> None:
      ("в виде круговой диаграммы", "pie")],
 )  # fmt: skip
 def test_the_kind_of_chart_that_is_named(writing: Talking, question: str, kind: str) -> None:
-    talk = writing(SQL)
+    talk = writing(COMPACT)
     talk.ask(STATUSES)
 
     assert talk.ask(question)["charts"][0]["type"] == kind

@@ -9,6 +9,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from datasphinx.agent.answers.stored_chart import selected_by_default
 from datasphinx.agent.embedded.chart_words import asked_form
 from datasphinx.agent.graph import build_graph
+from datasphinx.agent.types import EmbeddedOptions
 from tests.conftest import ScriptedAgent
 
 CHARTS = """
@@ -128,7 +129,8 @@ def test_long_questions_take_no_time() -> None:
 @pytest.fixture
 def ask(scripted: Callable[..., ScriptedAgent]) -> Callable[..., dict[str, Any]]:
     """Asks questions of one conversation with a model that only writes statements, and returns the state."""
-    agent = scripted({"text": [" status, COUNT(*) AS orders FROM orders GROUP BY 1 ORDER BY 2"]}, llm_profile="plain")
+    statement = "FROM orders SELECT status, COUNT(*) GROUP BY status ORDER BY COUNT(*)"
+    agent = scripted({"text": [statement]}, embedded=EmbeddedOptions(adapter=False, candidates=1))
     graph, thread = build_graph(agent.services, checkpointer=InMemorySaver()), {"configurable": {"thread_id": "1"}}
 
     def ask(question: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The measurement that selects the profile of a model."""
+"""The measurement of what a model can do."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -64,16 +64,17 @@ def services(server: FakeOpenAI, cache_dir: Path, tmp_path: Path) -> Callable[..
     return make
 
 
-def profile(services: Services) -> tuple[str, bool]:
+def abilities(services: Services) -> tuple[bool, bool]:
+    """Whether the model words answers, and whether it checks statements."""
     roles = services.roles
-    return services.models.of().profile, roles.checks_sql
+    return services.models.of().words_answers, roles.checks_sql
 
 
-def test_a_model_that_answers_in_json_and_judges_gets_the_standard_profile(
+def test_a_model_that_answers_in_json_and_judges_does_all(
     server: FakeOpenAI, services: Callable[..., Services]
 ) -> None:
     server.default = model()
-    assert profile(services()) == ("standard", True)
+    assert abilities(services()) == (True, True)
     assert len(server.requests) == 6
 
 
@@ -91,16 +92,15 @@ def test_a_model_that_errs_when_it_words_answers_is_not_asked_for_their_form(
     connected = services()
     output = build_graph(connected).invoke({"question": QUESTION})
 
-    assert (profile(connected), output["value"]) == (("standard", True), 1184)
-    assert connected.models.of() and not connected.models.of().words_answers
+    assert (abilities(connected), output["value"]) == ((False, True), 1184)
 
 
 @pytest.mark.parametrize("wrong", ["ferries", "the most boats", "no boats"])
-def test_a_wrong_answer_in_json_selects_the_plain_profile(
+def test_after_a_wrong_answer_in_json_the_model_writes_statements_alone(
     server: FakeOpenAI, services: Callable[..., Services], wrong: str
 ) -> None:
     server.default = model(wrong)
-    assert profile(services()) == ("plain", False)
+    assert abilities(services()) == (False, False)
 
 
 def test_an_answer_that_a_question_is_off_topic_is_wrong_and_breaks_no_question(
@@ -115,7 +115,7 @@ def test_an_answer_that_a_question_is_off_topic_is_wrong_and_breaks_no_question(
 
     server.default = answer
     connected = services()
-    assert profile(connected) == ("plain", False)
+    assert abilities(connected) == (False, False)
     assert build_graph(connected).invoke({"question": QUESTION})["value"] == 1184
 
 
@@ -126,7 +126,7 @@ def test_a_model_that_misjudges_does_not_validate(
 ) -> None:
     server.default = model(verdict=lambda prompt: verdict)
     connected = services()
-    assert profile(connected) == ("standard", False)
+    assert abilities(connected) == (True, False)
     output = build_graph(connected).invoke({"question": QUESTION})
     assert output["value"] == 1184
     assert output["audit"]["llm_calls"] == 1
@@ -150,7 +150,7 @@ def test_an_endpoint_that_fails_is_measured_later(
 ) -> None:
     server.default = Reply(status=401)
     with pytest.raises(ModelRejected):
-        profile(services())
+        abilities(services())
     assert len(server.requests) == 1 and load_ability(tmp_path, server.base_url, "small") is None
     server.default = model("ferries")
-    assert profile(services()) == ("plain", False)
+    assert abilities(services()) == (False, False)

@@ -9,6 +9,7 @@ from datasphinx.agent.llm.scripted import ScriptedModel
 from datasphinx.agent.report.graph import ReportGraph, build_report
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
+from datasphinx.agent.types import EmbeddedOptions
 
 REQUEST = "Give me an overview of orders"
 TOTAL, REGIONS, YEARS = "How many orders are there?", "How many orders per region?", "How many orders per year?"
@@ -57,7 +58,10 @@ def report(cache_dir: Any) -> Callable[..., ScriptedReport]:
     """A maker of report graphs: answers by schema name, the statements by question, and settings by name."""
 
     def make(
-        answers: Mapping[str, Any] | None = None, statements: Mapping[str, Any] = STATEMENTS, **overrides: Any
+        answers: Mapping[str, Any] | None = None,
+        statements: Mapping[str, Any] = STATEMENTS,
+        embedded: EmbeddedOptions | None = None,
+        **overrides: Any,
     ) -> ScriptedReport:
         script = {
             "ReportPlan": [PLAN],
@@ -66,7 +70,8 @@ def report(cache_dir: Any) -> Callable[..., ScriptedReport]:
             "GeneratedSQL": [statement_for(statements)] * 40,
         }
         model = ScriptedModel({**script, **(answers or {})})
-        services = Services(load_settings(cache_dir=cache_dir, enable_sql_validation=False, **overrides), model=model)
+        settings = load_settings(cache_dir=cache_dir, enable_sql_validation=False, **overrides)
+        services = Services(settings, model=model, embedded=embedded)
         return ScriptedReport(build_report(services), model, services)
 
     return make

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from datasphinx.agent.types import EmbeddedOptions
 from tests.agent.report.conftest import ScriptedReport
 
 pytestmark = pytest.mark.integration
@@ -17,7 +18,9 @@ def questions(report: Make) -> Callable[[str], dict[str, str]]:
     """Writes a report with such a model, and returns its questions with their purposes."""
 
     def ask(request: str) -> dict[str, str]:
-        made = report({"text": ["SELECT COUNT(*) AS orders FROM orders"] * 20}, llm_profile="plain")
+        made = report(
+            {"text": ["FROM orders SELECT COUNT(*)"] * 20}, embedded=EmbeddedOptions(adapter=False, candidates=1)
+        )
         output = made.ask(request)
         written: dict[str, Any] = output["report"]
         assert output["status"] == "ok"
