@@ -31,7 +31,7 @@ from typing import Any
 import duckdb
 
 from benchmarks.bare_graph import two_calls
-from benchmarks.sample_questions import SHOP
+from datasphinx.agent.evals.demo import SHOP
 from datasphinx.agent.graph import build_graph
 from datasphinx.agent.sample.shop import shop_path
 from datasphinx.agent.services import Services

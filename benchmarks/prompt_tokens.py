@@ -15,7 +15,7 @@ from os.path import commonprefix
 from pathlib import Path
 from typing import Any
 
-from benchmarks.sample_questions import SHOP
+from datasphinx.agent.evals.demo import SHOP
 from datasphinx.agent.evals.run import evaluation_settings
 from datasphinx.agent.graph import build_graph
 from datasphinx.agent.llm.scripted import ScriptedCall, ScriptedModel

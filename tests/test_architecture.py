@@ -70,7 +70,7 @@ def test_each_package_imports_only_from_lower_layers() -> None:
         ("from datasphinx.agent.graph import build_graph", True),
         ("def f():\n    from datasphinx.agent import server", True),
         ("import datasphinx.nodes.answer", True),
-        ("from datasphinx.agent.evals.run import run", True),
+        ("from datasphinx.agent.evals.run import replay", True),
         ("from datasphinx.agent.new_package import anything", True),
         ("from tests.conftest import VALID", True),
         ("from datasphinx.agent.storage.database import SharedDatabase", True),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from datasphinx.agent.cli.options import AsJson, BaseUrl, ModelName, settings_of
-from datasphinx.agent.cli.text import echo, json_text
+from datasphinx.agent.cli.text import echo, json_text, printable
 from datasphinx.agent.evals.datasets import Dataset, read_questions
 from datasphinx.agent.types import MAX_EMBEDDED_CANDIDATES, EmbeddedOptions
 
@@ -27,6 +27,48 @@ Candidates = Annotated[
 eval_app = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Measure execution match on questions with reference statements."
 )
+
+
+@eval_app.command()
+def demo(as_json: AsJson = False) -> None:
+    """Ask nine questions about the sample shop and two sample spreadsheets, and compare the answers with references.
+
+    The questions are by an author who knew neither the training data nor the rules of the embedded model.
+
+    Exit code 0, also for wrong answers.
+    """
+    from datasphinx.agent.cli.options import services_of
+    from datasphinx.agent.evals.demo import judged_answers
+
+    judged = []
+    for one in judged_answers(services_of()):
+        judged.append(one)
+        if not as_json:
+            verdict = "✓" if one.matched else "✗" if one.is_confident_error else "?"
+            echo(f"{verdict} {one.question}\n  {printable(one.output['sql'] or one.output['answer'])}")
+    matched, errors = sum(one.matched for one in judged), sum(one.is_confident_error for one in judged)
+    if as_json:
+        echo(json_text({"questions": len(judged), "matched": matched, "confident_errors": errors}))
+    else:
+        echo(f"{matched} of {len(judged)} answered like the reference (✓); {errors} wrong without a doubt (✗).")
+
+
+@eval_app.command()
+def replay(
+    questions: Questions,
+    databases: Databases,
+    predictions: Annotated[Path, typer.Option(help="JSON lines with id and sql: the recorded statements.")],
+    limit: Limit = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run recorded statements through the whole graph as the model's answers."""
+    from datasphinx.agent.evals import run as evals
+
+    settings = settings_of()
+    dataset = Dataset(read_questions(questions), databases)
+    with evals.progress_bar(quiet=settings.log_json) as advance:
+        report = evals.replay(dataset, predictions, limit, settings, advance)
+    _print_report(report, as_json or settings.log_json)
 
 
 @eval_app.command("run")

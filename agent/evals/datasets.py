@@ -173,3 +173,33 @@ def read_questions(path: Path) -> list[Question]:
     if not questions:
         raise DatasetInvalid(str(path), "it contains no questions")
     return questions
+
+
+def read_predictions(path: Path, questions: list[Question]) -> dict[str, str]:
+    """Return the SQL of a file with `id, sql` on each line, by id. Empty SQL means no answer.
+
+    Raises:
+        DatasetInvalid: As `read_questions`, or a line has the id of no question.
+    """
+
+    def read(record: Record) -> tuple[str, str]:
+        return id_field(record), text_field(record, "sql", may_be_empty=True)
+
+    predictions = list(read_lines(path, read))
+    require_unique_ids([name for name, _ in predictions], path)
+    ids = {question.id for question in questions}
+    unknown = [name for name, _ in predictions if name not in ids]
+    if unknown:
+        raise DatasetInvalid(str(path), f"there is no question for {shorten(unknown)}")
+    return dict(predictions)
+
+
+def require_predictions(questions: list[Question], predictions: dict[str, str], path: Path) -> None:
+    """Check that each question has a prediction; `path` is the file of the predictions.
+
+    Raises:
+        DatasetInvalid: With the ids of questions without one.
+    """
+    missing = [question.id for question in questions if question.id not in predictions]
+    if missing:
+        raise DatasetInvalid(str(path), f"there is no statement for {shorten(missing)}")

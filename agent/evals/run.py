@@ -6,16 +6,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
+from langchain_core.messages import BaseMessage
 from sqlalchemy import URL
 
 from datasphinx.agent.errors import DatasphinxError, InternalError
-from datasphinx.agent.evals.datasets import Dataset, Question, find_databases
+from datasphinx.agent.evals.datasets import Dataset, Question, find_databases, read_predictions, require_predictions
 from datasphinx.agent.evals.match import Match, results_match
 from datasphinx.agent.evals.report import Outcome, Progress, Report, overlaps, progress_bar
 from datasphinx.agent.graph import Graph, build_graph
 from datasphinx.agent.llm.schemas import GeneratedSQL
+from datasphinx.agent.llm.scripted import Scripted, ScriptedModel
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import Settings
 from datasphinx.agent.sources.source import Source
@@ -27,6 +29,9 @@ STATEMENT_TIMEOUT_S = 120.0
 """Time limit of a statement in an evaluation, in seconds."""
 ROW_LIMIT = 1_000_000
 """Row limit in an evaluation, high enough that no result is truncated."""
+
+
+_UNLIMITED = 10**9
 
 
 REFERENCE_FAILED = "reference_failed"
@@ -41,9 +46,28 @@ def evaluation_settings(settings: Settings) -> Settings:
     return settings.model_copy(update={**limits, "record": False})
 
 
-__all__ = ["Outcome", "Progress", "Report", "evaluate", "progress_bar", "run"]
+__all__ = ["Outcome", "Progress", "Report", "evaluate", "progress_bar", "replay", "run"]
 
 logger = logging.getLogger("datasphinx")
+
+
+def replay(
+    dataset: Dataset,
+    predictions: Path,
+    limit: int | None,
+    settings: Settings,
+    on_progress: Progress,
+) -> Report:
+    """Run the recorded SQL in `predictions` through the graph as the model's answers, for the first `limit` questions.
+
+    Raises:
+        DatasetInvalid: A file is missing or invalid, or inconsistent with another.
+    """
+    recorded = read_predictions(predictions, dataset.questions)
+    part = dataset.first(limit)
+    require_predictions(part.questions, recorded, predictions)
+    services_for = _recorded_services(recorded, settings)
+    return evaluate(part.questions, find_databases(part), services_for, on_progress)
 
 
 def run(
@@ -86,6 +110,36 @@ def evaluate(
         report.outcomes.append(_outcome(question, url, services, graph_over(services)))
         on_progress(report, len(questions))
     return report
+
+
+def _recorded_services(recorded: Mapping[str, str], settings: Settings) -> Callable[[Question], Services]:
+    """Return a function that gives services whose model answers with the recorded SQL of a question.
+
+    Other model calls are not recorded: the whole schema is shown, so no tables are chosen; a validation, which the
+    settings decide about, confirms the statement; and the rows themselves are the answer.
+    """
+    current_sql = ""
+
+    def statement(messages: list[BaseMessage]) -> dict[str, Any]:
+        return {"sql": current_sql}
+
+    answers: dict[str, list[Scripted]] = {
+        "GeneratedSQL": [statement],
+        "SQLValidation": [{"is_valid": True}],
+        "NarratedAnswer": [{"answer": "", "output_type": "dataframe"}],
+    }
+    model = ScriptedModel(answers, repeat_last=True)
+    # Recorded answers are free, so no cost limit may end a question.
+    free = dict.fromkeys(("schema_token_budget", "max_llm_calls", "max_llm_tokens", "max_question_s"), _UNLIMITED)
+    services = Services(evaluation_settings(settings).model_copy(update=free), model=model)
+
+    def services_for(question: Question) -> Services:
+        nonlocal current_sql
+        current_sql = recorded[question.id]
+        model.calls.clear()
+        return services
+
+    return services_for
 
 
 def _outcome(question: Question, url: str, services: Services, graph: Graph) -> Outcome:

@@ -17,8 +17,8 @@ from benchmarks.experiments.datasets import DatasetName, open_dataset, part_of
 from benchmarks.experiments.options import ASKING, MAX_ROUNDS, MatchRule, Method, OracleName
 from benchmarks.experiments.report import png_of, read_runs, table_of
 from benchmarks.experiments.run import Plan, run_method
-from benchmarks.recorded import read_predictions, require_predictions
 from datasphinx.agent.connect import connect_model
+from datasphinx.agent.evals.datasets import read_predictions, require_predictions
 from datasphinx.agent.evals.report import progress_bar
 from datasphinx.agent.settings import Settings, load_settings
 from datasphinx.agent.types import EmbeddedOptions

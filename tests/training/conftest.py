@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from benchmarks.sample_questions import SHEETS, SHOP
+from datasphinx.agent.evals.demo import SHEETS, SHOP
 from datasphinx.agent.settings import SourceSettings
 from datasphinx.agent.sources.source import Source, open_source
 from datasphinx.agent.types import Limits

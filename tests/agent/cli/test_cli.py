@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -123,6 +124,23 @@ def test_a_wrong_setting_is_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) 
     code, out, err = run("ask", "How many orders?")
     assert (code, out) == (errors.USAGE, "")
     assert err.startswith("The setting DATASPHINX_ROW_LIMIT is wrong")
+
+
+def test_replay_ends_in_one_json_object(run: Run, tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / "books.sqlite")
+    connection.executescript("CREATE TABLE books (title TEXT); INSERT INTO books VALUES ('Emma');")
+    connection.close()
+    question = {"id": "1", "db_id": "books", "question": "How many books?", "sql": "SELECT COUNT(*) FROM books"}
+    (tmp_path / "q.jsonl").write_text(json.dumps(question), encoding="utf-8")
+    (tmp_path / "p.jsonl").write_text(
+        json.dumps({"id": "1", "sql": "SELECT COUNT(title) FROM books"}), encoding="utf-8"
+    )
+    files = ("--questions", f"{tmp_path}/q.jsonl", "--databases", str(tmp_path))
+    code, out, _ = run("eval", "replay", *files, "--predictions", f"{tmp_path}/p.jsonl", "--json")
+    report: dict[str, Any] = json.loads(out)
+    assert code == errors.ANSWERED
+    assert (report["n"], report["execution_match"], report["refused"], report["errors"]) == (1, 1.0, 0, 0)
+    assert report["llm_calls"] == 1 and report["tokens"] > 0
 
 
 @pytest.mark.process

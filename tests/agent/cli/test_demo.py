@@ -1,6 +1,7 @@
-"""The demo asks live; the questions of measurements have references."""
+"""The demo asks live; its measurement compares the answers with references."""
 
 import io
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -9,9 +10,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from benchmarks.sample_questions import SHEETS, SHOP, ShopQuestion
 from datasphinx.agent import errors
 from datasphinx.agent.cli.demo import run_demo
+from datasphinx.agent.evals.demo import SHEETS, SHOP, ShopQuestion, judged_answers
 from datasphinx.agent.queryspec.columns import Datasets
 from datasphinx.agent.queryspec.compile import run as run_spec
 from datasphinx.agent.queryspec.spec import QuerySpec
@@ -23,6 +24,7 @@ from tests.support.fake_openai import FakeOpenAI
 from tests.support.sample_spreadsheets import MONTHS, returns_rows, stores_rows
 
 Scripted = Callable[..., ScriptedAgent]
+STATEMENTS = [asked.sql for asked in SHOP]
 SPECS = [asked.spec.model_dump(mode="json", by_alias=True, exclude_none=True) for asked in SHEETS]
 UNITS = (
     "SELECT p.name, SUM(i.quantity) AS units FROM order_items AS i JOIN products AS p ON p.product_id = i.product_id "
@@ -85,8 +87,23 @@ def test_without_the_packages_of_the_analyst_the_shop_is_asked(
     assert "datasphinx[analyst]" in text
 
 
+def test_right_answers_match_their_references(scripted: Scripted) -> None:
+    judged = list(judged_answers(scripted_services(scripted, STATEMENTS, SPECS, [STORES, RETURNS])))
+    assert [one.question for one in judged] == [asked.question for asked in (*SHOP, *SHEETS)]
+    assert all(one.matched for one in judged)
+
+
 @pytest.mark.heavy
-def test_whatever_the_model_gets_right_the_command_ends_well(
+def test_wrong_answers_that_are_presented_as_answers_are_counted(scripted: Scripted) -> None:
+    wrong = {**SPECS[0], "sort": [{"by": "total"}]}
+    statements = ["SELECT COUNT(*) FROM customers", *STATEMENTS[1:]]
+    judged = list(judged_answers(scripted_services(scripted, statements, [wrong, SPECS[1]], [STORES, RETURNS])))
+    assert [at for at, one in enumerate(judged) if not one.matched] == [0, 7]
+    assert judged[7].is_confident_error
+
+
+@pytest.mark.heavy
+def test_whatever_the_model_gets_right_the_commands_end_well(
     run: Run, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with FakeOpenAI(default={"sql": "", "assumptions": [], "off_topic": True}) as server:
@@ -94,6 +111,9 @@ def test_whatever_the_model_gets_right_the_command_ends_well(
         monkeypatch.setenv("DATASPHINX_LLM_MODEL", "fake")
         monkeypatch.setenv("DATASPHINX_CACHE_DIR", str(cache_dir))
         assert run("demo")[0] == errors.ANSWERED
+        code, out, _ = run("eval", "demo", "--json")
+    assert code == errors.ANSWERED
+    assert json.loads(out) == {"questions": 9, "matched": 0, "confident_errors": 0}
 
 
 @pytest.mark.parametrize("asked", SHOP, ids=lambda asked: asked.kind)

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from benchmarks.recorded import read_predictions, replay
-from datasphinx.agent.evals.datasets import Dataset, Question, find_databases, read_questions
+from datasphinx.agent.evals.datasets import Dataset, Question, find_databases, read_predictions, read_questions
 from datasphinx.agent.evals.match import matches
+from datasphinx.agent.evals.run import replay
 from datasphinx.agent.settings import Settings
 from datasphinx.agent.sql.compare import is_ordered
 

@@ -4,13 +4,14 @@ from typing import Any
 
 import pytest
 
-from benchmarks.recorded import read_predictions, require_predictions
 from datasphinx.agent.errors import DatasetInvalid, Terminal
 from datasphinx.agent.evals.datasets import (
     Dataset,
     Question,
     find_databases,
+    read_predictions,
     read_questions,
+    require_predictions,
 )
 
 LINE = {"id": "q1", "db_id": "shop", "question": "How many products?", "sql": "SELECT count(*) FROM product"}

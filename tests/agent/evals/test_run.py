@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
-from benchmarks.recorded import main, replay
 from datasphinx.agent.errors import ConfigurationError, DatasetInvalid
 from datasphinx.agent.evals.datasets import Dataset, Question, read_questions
 from datasphinx.agent.evals.report import Report
-from datasphinx.agent.evals.run import ROW_LIMIT, STATEMENT_TIMEOUT_S, evaluate, run
+from datasphinx.agent.evals.run import ROW_LIMIT, STATEMENT_TIMEOUT_S, evaluate, replay, run
 from datasphinx.agent.llm.scripted import Scripted, ScriptedModel
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import Settings, SourceSettings, load_settings
@@ -258,16 +257,6 @@ def test_run_without_a_model_fails_before_the_first_question(
         run(
             Dataset(read_questions(write_lines("q.jsonl", line)), databases), nameless, lambda *_: pytest.fail("it ran")
         )
-
-
-def test_the_command_prints_the_report(
-    write_lines: WriteLines, databases: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    question = {"id": "1", "db_id": "shop", "question": "How many products?", "sql": "SELECT COUNT(*) FROM product"}
-    files = (write_lines("q.jsonl", question), write_lines("p.jsonl", {"id": "1", "sql": "SELECT 1"}))
-    main(["--questions", str(files[0]), "--databases", str(databases), "--predictions", str(files[1])])
-    report = json.loads(capsys.readouterr().out)
-    assert (report["n"], report["refused"], report["errors"]) == (1, 0, 0)
 
 
 def test_the_report_is_one_json_object(replayed: Callable[..., Report]) -> None:

@@ -1,10 +1,22 @@
-"""Questions about the sample shop and two sample spreadsheets, with what answers them."""
+"""Measurement on the sample data: questions about the shop and two spreadsheets, compared with references."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, cast
 
+from datasphinx.agent.analyst import build_analyst
+from datasphinx.agent.evals.match import matches
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.queryspec.columns import Datasets
+from datasphinx.agent.queryspec.compile import run
 from datasphinx.agent.queryspec.spec import QuerySpec
 from datasphinx.agent.sample.spreadsheets import RETURNS, STORES
+from datasphinx.agent.services import Services
+from datasphinx.agent.sources.names import SAMPLE
+from datasphinx.agent.sql.compare import is_ordered
+from datasphinx.agent.state import Output
+from datasphinx.agent.types import Result
 
 
 @dataclass(frozen=True)
@@ -102,3 +114,39 @@ SHEETS = (
     ),
 )
 """As for `SHOP`."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """An answered question of the demo."""
+
+    question: str
+    output: Output
+    matched: bool
+    """Whether the main table of the answer has the rows of the reference."""
+
+    @property
+    def is_confident_error(self) -> bool:
+        """Whether the answer is wrong, but presented as an answer rather than as a draft or a question."""
+        return not self.matched and self.output["status"] == "ok"
+
+
+def judged_answers(services: Services) -> Iterator[Judged]:
+    """Ask all questions, and yield each with its judgement."""
+    graph, source = build_graph(services), services.source(SAMPLE)
+    for asked in SHOP:
+        output = graph.invoke({"question": asked.question, "source": SAMPLE})
+        yield _judged(asked.question, output, source.execute(asked.sql), is_ordered(asked.sql, source.catalog.dialect))
+    analyst = build_analyst(services)
+    for sheet in SHEETS:
+        output = analyst.invoke({"question": sheet.question, "files": [str(sheet.file)]})
+        dataset_id = services.registry.create(services.registry.add_file(sheet.file)).dataset_id
+        data = services.datasets([dataset_id])
+        reference = run(sheet.spec, Datasets(dataset_id, data.catalog.tables), data)
+        yield _judged(sheet.question, output, reference, bool(sheet.spec.sort))
+
+
+def _judged(question: str, answer: Mapping[str, Any], reference: Result, ordered: bool) -> Judged:
+    output = cast(Output, answer)
+    tables = [] if output["error"] else output["tables"]
+    return Judged(question, output, bool(tables) and matches(reference, tables[0], ordered=ordered))
