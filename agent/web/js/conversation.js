@@ -37,7 +37,7 @@ function placeOf({ graph, named }) {
 export class Conversation {
   /** Show the turns in `list`; `where()` says what is asked, `changed(thread)` is called when the thread has changed. */
   constructor(list, where, changed) {
-    Object.assign(this, { list, where, changed, thread: null, place: null, running: null, offering: null });
+    Object.assign(this, { list, where, changed, thread: null, place: null, question: null, running: null, offering: null });
     this.queue = new Queue(() => this.advance());
   }
 
@@ -136,13 +136,14 @@ export class Conversation {
 
   showKept(runs) {
     this.list.replaceChildren();
-    for (const { said, output, chosen, accepted } of runs) {
+    for (const { said, question, output, chosen, accepted } of runs) {
+      this.question = question;
       if (accepted) {
         this.list.querySelector(".turn:last-child .feedback")?.replaceChildren(noted(output.answer));
         continue;
       }
       if (chosen) this.list.querySelector(`.turn:last-child .option:nth-child(${chosen})`).classList.add("chosen");
-      this.add(new Turn(said, this.graph, null)).body.append(this.view(output, said, () => this.ask(said)));
+      this.add(new Turn(said, this.graph, null)).body.append(this.view(output, question, () => this.ask(question)));
     }
     const last = this.list.lastElementChild;
     last?.scrollIntoView({ block: "start" });
@@ -150,8 +151,10 @@ export class Conversation {
     this.offer(runs.findLast(({ accepted }) => !accepted)?.output ?? {});
   }
 
+  /** Run `input`, which is shown as `said`; feedback and the answer to a question back are about the question before them. */
   begin(said, input, graph = this.graph) {
-    const turn = this.add(new Turn(said, graph, input, (output) => this.view(output, said, () => this.go(turn))));
+    const question = this.question = input.question ?? this.question;
+    const turn = this.add(new Turn(said, graph, input, (output) => this.view(output, question, () => this.go(turn))));
     turn.again = () => this.go(turn);
     this.go(turn);
   }
@@ -215,44 +218,44 @@ export class Conversation {
     this.changed(thread);
   }
 
-  view(output, said, again) {
+  view(output, question, again) {
     if (output.clarification) {
       // After an error the question back is still open.
       const why = output.error && failureReason(output);
       return clarificationView(output.clarification, why, (given, words) => this.reply(given, words));
     }
-    if (output.error) return failedOutputView(output, said, again);
+    if (output.error) return failedOutputView(output, question, again);
     if (output.report) return reportView(output, nameOfPlace(JSON.parse(this.place)[1]), output.run_id && answerLink(output));
-    return this.answered(output, said);
+    return this.answered(output, question);
   }
 
-  /** Make the statement of an alternative the answer to what was `said`. */
-  async take({ sql }, { thread_id, audit }, said) {
+  /** Make the statement of an alternative the answer to a question. */
+  async take({ sql }, { thread_id, audit }, question) {
     const { source } = await got(`threads/${thread_id}`).catch(() => ({}));
-    this.begin(said, { sql, thread_id, question: said, trace_id: audit.trace_id, ...(source && { source }) }, "sql");
+    this.begin(question, { sql, thread_id, question, trace_id: audit.trace_id, ...(source && { source }) }, "sql");
   }
 
   /** Show the answer of a statement that was edited by hand, the last one of its conversation from now on. */
-  edited(output, said) {
+  edited(output, question) {
     if (output.thread_id === this.thread) {
       this.settle();
       this.goOn(this.thread);
     }
-    return this.answered(output, said, false);
+    return this.answered(output, question, false);
   }
 
-  answered(output, said, mayEdit = this.graph === "agent") {
+  answered(output, question, mayEdit = this.graph === "agent") {
     const { thread_id, run_id, sql } = output;
     const isAgent = this.graph === "agent";
     const reject = (comment) => this.begin(rejected({ comment }),
       { thread_id, feedback: { accepted: false, ...(comment && { comment }) } });
     const [, named] = JSON.parse(this.place);
-    const edited = mayEdit ? (made) => this.edited(made, said) : null;
+    const edited = mayEdit ? (made) => this.edited(made, question) : null;
     const about = { name: nameOfPlace(named), source: named.source, edited };
     const feedback = isAgent && sql ? this.feedback(thread_id, reject) : null;
     const isDraft = output.status === "unsure";
-    const others = isDraft ? alternativesView(output, mayRun() && ((each) => this.take(each, output, said))) : null;
-    const view = answerView(output, said, about, isAgent ? reject : null, [feedback, others]);
+    const others = isDraft ? alternativesView(output, mayRun() && ((each) => this.take(each, output, question))) : null;
+    const view = answerView(output, question, about, isAgent ? reject : null, [feedback, others]);
     // A reply is no answer that could be right or wrong.
     if (run_id) view.dataset.run = run_id;
     const tools = [isDraft ? null : feedback, pinView(output), saveMenu(view, run_id && answerLink(output))].filter(Boolean);
@@ -291,7 +294,7 @@ function noted(words = "") {
 }
 
 /**
- * Return the last runs of a thread, the oldest first: what was said, as it is shown, and the output.
+ * Return the last runs of a thread, the oldest first: what was said, as it is shown, the question that it is about, and the output.
  * `shownRun` is among them if it is one of the last 100.
  * `chosen` is the number of the option that was chosen in the run before, `accepted` whether that one's answer was.
  * Throws a Problem, or what the signal's abort throws.
@@ -301,7 +304,8 @@ async function keptRuns(thread, signal, shownRun = null) {
   const count = Math.max(MOST_TURNS, runs.findIndex(({ id }) => id === shownRun) + 1);
   const last = runs.slice(0, count).reverse();
   const outputs = await Promise.all(last.map(({ id }) => got(`threads/${thread}/runs/${id}`, { signal })));
-  return last.map(({ said }, at) => ({ ...shown(said, outputs[at - 1]), output: outputs[at] }));
+  const questionOf = (at) => runs.slice(last.length - 1 - at).find(({ said }) => said.question)?.said.question;
+  return last.map(({ said }, at) => ({ ...shown(said, outputs[at - 1]), question: questionOf(at), output: outputs[at] }));
 }
 
 function shown({ question, clarification_answer: answer, feedback }, before) {

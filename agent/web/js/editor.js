@@ -27,16 +27,16 @@ export function mayRun() {
 }
 
 /**
- * Return the button that opens an editor of the statement of `output`, the answer to what was `said` about `source`.
+ * Return the button that opens an editor of the statement of `output`, the answer to a `question` about `source`.
  * `show(output)` returns the view of the answer of the edited statement.
  */
-export function editorView(output, said, source, show) {
+export function editorView(output, question, source, show) {
   const box = make("div", { class: "editor", hidden: true });
   let editor = null;
   const open = button("edit_sql", async () => {
     box.hidden = !box.hidden;
     open.setAttribute("aria-expanded", String(!box.hidden));
-    if (!box.hidden) editor ??= fill(box, output, { said, source, show });
+    if (!box.hidden) editor ??= fill(box, output, { question, source, show });
     if (!box.hidden) (await editor)?.focus();
   }, { "aria-expanded": "false" });
   return make("div", { class: "edited" }, open, box);
@@ -170,9 +170,9 @@ function runStatement(state, result, run, stop) {
   stop.hidden = false;
   result.hidden = false;
   result.replaceChildren(say(make("p", { role: "status", class: "hint" }), "working"));
-  const { sql, source, trace_id } = state;
+  const { sql, source, trace_id, question } = state;
   const sent = { sql, source, trace_id };
-  postJson("sql", { ...sent, question: state.said, ...(state.thread_id && { thread_id: state.thread_id }) }, state.running.signal)
+  postJson("sql", { ...sent, question, ...(state.thread_id && { thread_id: state.thread_id }) }, state.running.signal)
     .then((response) => response.json())
     .then((output) => plotKnown(output).then(() => show(result, output, state, sent)))
     .catch((error) => showProblem(result, error))
@@ -186,15 +186,15 @@ function runStatement(state, result, run, stop) {
 
 function show(result, output, state, sent) {
   const view = state.show(output);
-  result.replaceChildren(view, ...(mayPropose ? [proposal({ ...sent, trace_id: output.audit.trace_id }, state.said)] : []));
+  result.replaceChildren(view, ...(mayPropose ? [proposal({ ...sent, trace_id: output.audit.trace_id }, state.question)] : []));
   announce(`${text("edited_by_hand")}. ${text("row_count", { count: output.tables[0].rows.length })}`);
   view.querySelector(".focus").focus({ preventScroll: true });
   result.scrollIntoView({ block: "nearest" });
 }
 
 /** Return the form that proposes the statement that ran as the verified query of a question. */
-function proposal(ran, said) {
-  const question = say(make("input", { type: "text", maxlength: "10000", dir: "auto", required: true, value: said }), "propose_question", {}, "aria-label");
+function proposal(ran, answered) {
+  const question = say(make("input", { type: "text", maxlength: "10000", dir: "auto", required: true, value: answered }), "propose_question", {}, "aria-label");
   const view = form({ class: "propose" }, async () => {
     await postJson("sql/proposals", { ...ran, question: question.value.trim() });
     const state = say(make("p", { class: "noted", role: "status", tabindex: "-1" }), "proposed_sql");

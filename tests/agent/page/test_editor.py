@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from datasphinx.agent.sample.shop import shop_url
 from tests.agent.page.conftest import Site
-from tests.agent.page.said import Model
+from tests.agent.page.said import QUESTION, Model
 from tests.support.databases import make_table, url
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
@@ -106,6 +106,32 @@ def test_a_long_statement_stands_in_lines_below_the_answer_and_in_the_editor(vis
     shown = page.locator(".explain > .sql code").inner_text()
     assert "\n    FROM orders\n" in shown
     expect(page.locator(".editor .cm-line")).to_have_count(shown.count("\n") + 1)
+
+
+def test_an_edited_statement_answers_the_question_also_after_feedback_and_an_option(visit: Visit) -> None:
+    site = visit(Model(), run_sql=True, accept_downloads=True)
+    site.ask(QUESTION)
+    site.page.locator(".option").first.click()
+    expect(site.page.locator(".answer")).to_be_visible()
+    site.model.reviews.clear()
+    site.page.get_by_role("button", name="Not what I meant").click()
+    site.page.get_by_label("What should be different?").fill("only a few")
+    site.page.keyboard.press("Enter")
+    expect(site.page.locator(".turn")).to_have_count(3)
+    for is_loaded_again in (False, True):
+        answer = site.page.locator(".turn").nth(2)
+        answer.locator(".explain summary").click()
+        answer.get_by_role("button", name="Edit and run the SQL").click()
+        with site.page.expect_request("**/sql") as sent:
+            answer.get_by_role("button", name="Run the SQL", exact=True).click()
+        assert sent.value.post_data_json["question"] == QUESTION
+        expect(answer.locator(".edited .result .answer")).to_be_visible()
+        if not is_loaded_again:
+            with site.page.expect_download() as download:
+                answer.locator(".edited .result .toolbar .menu summary").click()
+                site.page.get_by_role("button", name="Save as CSV").last.click()
+            assert download.value.suggested_filename.startswith("which-customers-are-the-best")
+            site.page.reload()
 
 
 def test_the_editor_asks_the_database_of_the_answer(visit: Visit, sources: dict[str, Any], tmp_path: Path) -> None:
