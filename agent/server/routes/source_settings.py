@@ -150,15 +150,13 @@ async def add_file(form: Uploaded, request: Request) -> SourceRow:
         _require_new(name, services)
         path = services.settings.data_dir.resolve() / "databases" / f"{name}.{engine.name}"
         form.file.file.seek(0)
-        with replaced_file(path) as new, new.open("wb") as stored:
-            shutil.copyfileobj(form.file.file, stored)
-        source = SourceSettings(url=SecretStr(str(URL.create(engine.name, database=str(path)))))
-        try:
-            check_source(name, source, services.settings.statement_limits)
+        with replaced_file(path) as new:
+            with new.open("wb") as stored:
+                shutil.copyfileobj(form.file.file, stored)
+            check_source(name, _source_of_file(engine.name, new), services.settings.statement_limits)
+            # Of two uploads at once, the one that is added keeps its file.
+            source = _source_of_file(engine.name, path)
             live_sources.file.add(name, source)
-        except BaseException:
-            path.unlink()
-            raise
         live_sources.update()
         return source
 
@@ -202,6 +200,10 @@ def remove_source(name: SourceName, request: Request) -> None:
     live_sources.file.remove(name)
     live_sources.update()
     logger.info("[SOURCES] %s removed %s", user_of(services), name)
+
+
+def _source_of_file(engine: str, path: PurePath) -> SourceSettings:
+    return SourceSettings(url=SecretStr(str(URL.create(engine, database=str(path)))))
 
 
 def _row(name: str, source: SourceSettings, services: Services, may_remove: bool) -> SourceRow:

@@ -55,6 +55,7 @@ export async function databaseOffer(file, done) {
   const state = say(make("p", { role: "status" }), "sources_offer", { name: file.name });
   const add = async () => {
     const key = addedKey;
+    for (const each of buttons) each.disabled = true;
     say(state, "sources_checking");
     try {
       const body = new FormData();
@@ -64,9 +65,11 @@ export async function databaseOffer(file, done) {
       done(name, key);
     } catch (error) {
       showError(state, error);
+      for (const each of buttons) each.disabled = false;
     }
   };
-  return make("div", { class: "buttons" }, state, button("sources_save", add), button("load_cancel", () => done(null)));
+  const buttons = [button("sources_save", add), button("load_cancel", () => done(null))];
+  return make("div", { class: "buttons" }, state, ...buttons);
 }
 
 class SourcesView {

@@ -88,6 +88,23 @@ def test_a_dropped_database_offers_to_become_a_source(visit: Visit, tmp_path: Pa
     expect(offers).to_have_count(0)
 
 
+def test_a_database_is_added_once_by_a_double_click_and_a_second_drop(visit: Visit, tmp_path: Path) -> None:
+    made = make_table(tmp_path, "title TEXT", [["Emma"]], table="books").rename(tmp_path / "library.sqlite")
+    page = visit().page
+    sent = list[str]()
+    page.on("request", lambda request: sent.append(request.url) if request.url.endswith("/sources/files") else None)
+    offer = page.locator("#file-state > div")
+    page.locator("#file").set_input_files(made)
+    offer.get_by_role("button", name="Add", exact=True).evaluate("each => { each.click(); each.click(); }")
+    expect(page.get_by_label("Data source").locator("option:checked")).to_have_text("library")
+    assert len(sent) == 1
+    page.locator("#file").set_input_files(made)
+    offer.get_by_role("button", name="Add", exact=True).click()
+    expect(offer.get_by_role("alert")).to_contain_text("There is a source 'library' already.")
+    offer.get_by_role("button", name="Cancel").click()
+    expect(offer).to_have_count(0)
+
+
 def test_the_sources_fit_a_phone_and_say_what_is_wrong(visit: Visit, tmp_path: Path) -> None:
     things = url(make_table(tmp_path, "thing TEXT", [["a"]]))
     sources = {"things": things, "gone": "postgresql://ann:mellon@127.0.0.1:1/shop"}

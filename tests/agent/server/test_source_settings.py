@@ -5,15 +5,19 @@ import logging
 import sqlite3
 import stat
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import httpx
 import pytest
 
 from datasphinx.agent.server.keys import hash_of, new_key
+from datasphinx.agent.server.routes import source_settings
 from datasphinx.agent.settings import load_settings
+from datasphinx.agent.sources.account_check import SourceCheck
 from tests.agent.server.serving import Served, serving
 from tests.support.databases import make_database
 
@@ -102,6 +106,25 @@ def test_a_database_is_uploaded_and_becomes_a_source(server: Served, tmp_path: P
     assert broken.status_code >= 400 and "broken.sqlite" in broken.text
     assert [each.name for each in (tmp_path / "data/databases").iterdir()] == ["Our _books_.sqlite"]
     assert names(server) == ["Our _books_"]
+
+
+def test_a_database_that_is_uploaded_twice_at_once_is_one_source(
+    server: Served, tmp_path: Path, books: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both, check = Barrier(2, timeout=20), source_settings.check_source
+
+    def check_together(*given: Any) -> SourceCheck:
+        both.wait()
+        return check(*given)
+
+    def upload(_: int) -> int:
+        return server.http.post("/operate/sources/files", files={"file": ("it.sqlite", books.read_bytes())}).status_code
+
+    monkeypatch.setattr(source_settings, "check_source", check_together)
+    with ThreadPoolExecutor(2) as pool:
+        assert sorted(pool.map(upload, range(2))) == [201, 409]
+    assert [each.name for each in (tmp_path / "data/databases").iterdir()] == ["it.sqlite"]
+    assert server.invoke(question="How many books are there?", source="it")["value"] == 2
 
 
 def test_a_change_of_the_file_reaches_each_process(cache_dir: Path, tmp_path: Path, books: Path) -> None:
