@@ -8,7 +8,15 @@ from types import MappingProxyType
 from babel.numbers import get_currency_name, list_currencies
 from sqlglot import exp
 
-from datasphinx.agent.formatting.formats import DURATION_UNITS, ColumnFormat, column_format, column_formats, number_of
+from datasphinx.agent.formatting.formats import (
+    DURATION_UNITS,
+    EXACT_DECIMALS,
+    FEW_DECIMALS,
+    ColumnFormat,
+    column_format,
+    column_formats,
+    number_of,
+)
 from datasphinx.agent.messages import LANGUAGES
 from datasphinx.agent.schema.catalog import Catalog, Table
 from datasphinx.agent.schema.currencies import CURRENCY_SIGNS
@@ -124,7 +132,8 @@ def _known_format(name: str, output: OutputColumn, keys: Set[str]) -> str:
     """Return the format that the catalog or the expression gives an output; empty if they give none.
 
     Whole numbers that may be years are years if the rows are grouped or sorted by them, which are `keys`. Others, such
-    as rents, have no separators, which years would not have; see `_with_years_of_rows`.
+    as rents, have no separators, which years would not have; see `_with_years_of_rows`. An average of amounts with
+    decimals has two, or theirs if they have more: further ones come from dividing.
     """
     unit = period_unit(output.expression)
     if unit or _is_year_of_text(output.expression):
@@ -132,8 +141,10 @@ def _known_format(name: str, output: OutputColumn, keys: Set[str]) -> str:
     if isinstance(output.expression.unnest(), exp.Predicate | exp.Connector | exp.Not):
         # SQLite and MySQL have numbers for conditions.
         return "boolean"
+    decimals = output.averaged_decimals or 0
+    averaged = f"decimal {max(decimals, FEW_DECIMALS)}" if 0 < decimals <= EXACT_DECIMALS else ""
     if output.stored is None:
-        return ""
+        return averaged
     table, column = output.stored
     if column.type_class == "boolean":
         return "boolean"
@@ -141,7 +152,7 @@ def _known_format(name: str, output: OutputColumn, keys: Set[str]) -> str:
         return "code"
     bounds = [number_of(bound or "") for bound in (column.minimum, column.maximum)]
     if not all(bound in YEARS for bound in bounds):
-        return ""
+        return averaged
     return "ungrouped" if keys.isdisjoint({name.lower(), column.name.lower()}) else "year"
 
 

@@ -30,10 +30,10 @@ CALENDAR = {"year", "quarter", "month", "date", "datetime"}
 DURATION_UNITS = ("days", "hours", "minutes", "seconds")
 _SURE_DIGITS = 15
 """Decimal digits that a double holds for sure; those after them come from computing."""
-_EXACT_DECIMALS = 4
+EXACT_DECIMALS = 4
 """Most decimals of a column that are all shown; values with more were computed."""
 _MOST_DECIMALS = 9
-_FEW_DECIMALS = 2
+FEW_DECIMALS = 2
 _NO_CENTS_FROM, _CENTS_BELOW = 10_000, 100
 _AMOUNTS = {"number", "currency", "duration"}
 _DIGITS = Context(prec=400, rounding=ROUND_HALF_UP)
@@ -219,11 +219,11 @@ def _number_format(spec: str, numbers: Sequence[Decimal]) -> ColumnFormat:
         case [unit] if unit == _UNGROUPED:
             return ColumnFormat("number", _precision(numbers), unit)
         case ["decimal", digits]:
-            fmt = ColumnFormat("number", int(digits) if any(map(_decimals, numbers)) else 0)
+            fmt = ColumnFormat("number", _usual_or_needed(int(digits), numbers))
             is_flat = len(set(numbers)) > 1 and len({rounded(number, fmt) for number in numbers}) == 1
             return replace(fmt, decimals=_precision(numbers)) if is_flat else fmt
         case ["currency", code]:
-            return ColumnFormat("currency", _cents(code, numbers), code)
+            return ColumnFormat("currency", _usual_or_needed(get_currency_precision(code), numbers), code)
         case ["fraction"]:
             return ColumnFormat("fraction", _few_decimals([100 * number for number in numbers]))
         case ["percent"]:
@@ -252,9 +252,9 @@ def _label_kind(spec: str, numbers: Sequence[Decimal]) -> str:
     return kind if values is None or all(number in values for number in numbers) else ""
 
 
-def _cents(code: str, numbers: Sequence[Decimal]) -> int:
-    """Return the decimals of amounts of a currency: none, its own, or those of prices below its smallest coin."""
-    needed, usual = max(map(_decimals, numbers)), get_currency_precision(code)
+def _usual_or_needed(usual: int, numbers: Sequence[Decimal]) -> int:
+    """Return the decimals of amounts: none, the usual ones, or those that the least of them needs to be more than 0."""
+    needed = max(map(_decimals, numbers))
     is_visible = min((abs(number) for number in numbers if number), default=1) >= Decimal(1).scaleb(-usual)
     return min(needed, usual) and usual if is_visible else _precision(numbers)
 
@@ -266,21 +266,21 @@ def _decimals(number: Decimal) -> int:
 def _precision(numbers: Sequence[Decimal]) -> int:
     """Return the decimals of a column: those of its values, or of computed values as many as tell them apart."""
     needed = max(map(_decimals, numbers))
-    if needed <= _EXACT_DECIMALS:
+    if needed <= EXACT_DECIMALS:
         return needed
     sizes = [abs(number) for number in numbers if number]
     if max(sizes) >= 1:
-        return 2 if min(sizes) >= Decimal("0.1") else _EXACT_DECIMALS
+        return 2 if min(sizes) >= Decimal("0.1") else EXACT_DECIMALS
     return min(3 - max(sizes).adjusted(), needed, _MOST_DECIMALS + 3)
 
 
 def _few_decimals(numbers: Sequence[Decimal]) -> int:
     """Return the decimals of percentages and durations: of computed ones one, if that tells as many apart as two."""
     is_near = any(0 < abs(number) < Decimal("0.1") or Decimal("99.9") < number < 100 for number in numbers)
-    if is_near or max(map(_decimals, numbers)) <= _FEW_DECIMALS:
+    if is_near or max(map(_decimals, numbers)) <= FEW_DECIMALS:
         return _precision(numbers)
-    one, two = (len({round(number, digits) for number in numbers}) for digits in (1, _FEW_DECIMALS))
-    return 1 if one == two else _FEW_DECIMALS
+    one, two = (len({round(number, digits) for number in numbers}) for digits in (1, FEW_DECIMALS))
+    return 1 if one == two else FEW_DECIMALS
 
 
 def format_value(value: Any, fmt: ColumnFormat, language: Language, *, in_sentence: bool = False) -> str:

@@ -35,6 +35,9 @@ _PATTERNS: tuple[tuple[TypeClass, re.Pattern[str]], ...] = (
 )
 """Patterns in order of precedence: the name of one type may contain that of another."""
 
+_SCALE = re.compile(r"\(\s*\d+\s*,\s*(\d+)\s*\)")
+"""The decimal places of a type such as DECIMAL(9, 2)."""
+
 NO_TYPE = "NULL"
 """Type of a column that declares none, such as a computed column of a view in SQLite."""
 CELL_TYPES: Mapping[type, str] = {int: "integer", float: "real", str: "text"}
@@ -79,6 +82,16 @@ class Column(NamedTuple):
     def type_class(self) -> TypeClass:
         """Class of the column's type, independent of the engine."""
         return type_class(self.type)
+
+    @property
+    def decimals(self) -> int | None:
+        """Decimal places of a number: those of its type, else the most of the known values; None if none is known."""
+        if self.type_class != "number":
+            return None
+        if scale := _SCALE.search(self.type):
+            return int(scale[1])
+        values = [value for value in (*self.examples, self.minimum, self.maximum) if value]
+        return max((len(value.partition(".")[2].rstrip("0")) for value in values), default=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,8 @@ _MAX_DEPTH = 20
 _WRAPPERS = (exp.Alias, exp.Paren, exp.Cast, exp.TryCast, exp.Round, exp.Coalesce)
 _OF_ITS_UNIT = (exp.Min, exp.Max, exp.Avg, exp.Median, exp.AnyValue)
 """Functions whose value has the unit of their column."""
+_OF_ITS_DECIMALS = (exp.Sum, exp.Neg, exp.Abs, exp.Nullif, exp.Window, exp.Filter)
+"""Others whose value has its decimal places."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,8 @@ class OutputColumn:
     """Its expression, with the columns of derived tables and CTEs replaced by what computes them."""
     stored: ColumnReference | None
     """The stored column whose values it has, also their minimum, maximum or average; None if it is computed."""
+    averaged_decimals: int | None
+    """The decimal places of the amounts of which it is an average that is not rounded; None for others."""
 
 
 _outputs: StatementCache[Sequence[OutputColumn]] = StatementCache()
@@ -51,7 +55,14 @@ def _output_columns(sql: str, catalog: Catalog) -> Sequence[OutputColumn]:
     outputs = scope.expression.selects if isinstance(scope.expression, exp.Select) else []
     if any(output.is_star for output in outputs):
         return []
-    return [OutputColumn(_expanded(output.unalias(), scope), _stored(output, scope, query)) for output in outputs]
+    return [_output(output, scope, query) for output in outputs]
+
+
+def _output(node: exp.Expr, scope: Scope, query: ResolvedQuery) -> OutputColumn:
+    expression = _expanded(node.unalias(), scope)
+    is_average = expression.find(exp.Avg, exp.Median, exp.Div) and not expression.find(exp.Round)
+    decimals = _decimals(node, scope, query) if is_average else None
+    return OutputColumn(expression, _stored(node, scope, query), decimals)
 
 
 def _first(scope: Scope) -> Scope:
@@ -86,6 +97,45 @@ def _stored(node: exp.Expr, scope: Scope, query: ResolvedQuery, depth: int = 0) 
     if inner:
         return _stored(*inner, query, depth + 1) if depth < _MAX_DEPTH else None
     return query.column_of(node, scope)
+
+
+def _decimals(node: exp.Expr, scope: Scope, query: ResolvedQuery, depth: int = 0) -> int | None:
+    """Return the decimal places of amounts, of averages those of what they average; None if they are not known."""
+
+    def of(*parts: exp.Expr | None) -> list[int] | None:
+        found = [_decimals(part, scope, query, depth) for part in parts if part and not isinstance(part, exp.Null)]
+        known = [each for each in found if each is not None]
+        return known if known and len(known) == len(found) else None
+
+    if isinstance(node, exp.Literal):
+        return None if node.is_string else len(node.name.partition(".")[2].rstrip("0"))
+    if isinstance(node, exp.Count):
+        return 0
+    if isinstance(node, exp.Mul):
+        return sum(sides) if (sides := of(node.this, node.expression)) else None
+    if isinstance(node, exp.Div):
+        amount, divisor = of(node.this, node.expression) or (None, None)
+        return amount if divisor == 0 else None
+    if parts := _alternatives(node):
+        return max(of(*parts) or (), default=None)
+    if isinstance(node, _WRAPPERS + _OF_ITS_UNIT + _OF_ITS_DECIMALS):
+        return _decimals(node.this, scope, query, depth)
+    inner = _inner(node, scope)
+    if inner:
+        return _decimals(*inner, query, depth + 1) if depth < _MAX_DEPTH else None
+    reference = query.column_of(node, scope)
+    return reference.column.decimals if reference else None
+
+
+def _alternatives(node: exp.Expr) -> list[exp.Expr | None]:
+    """Return the parts of a sum, COALESCE or CASE that have its unit."""
+    if isinstance(node, exp.Add | exp.Sub):
+        return [node.this, node.expression]
+    if isinstance(node, exp.Coalesce):
+        return [node.this, *node.expressions]
+    if isinstance(node, exp.Case):
+        return [*(branch.args["true"] for branch in node.args["ifs"]), node.args.get("default")]
+    return []
 
 
 def additive_columns(sql: str, catalog: Catalog) -> list[int]:
