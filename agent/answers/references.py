@@ -7,7 +7,7 @@ have the prefix of a table.
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
@@ -22,7 +22,10 @@ from datasphinx.agent.core.text import capitalised
 from datasphinx.agent.formatting.formats import (
     ColumnFormat,
     format_computed,
+    format_listed,
+    format_month_of_year,
     format_value,
+    is_one_year,
     joined,
     list_mark,
     number_of,
@@ -140,7 +143,7 @@ def _typeset(text: str) -> str:
 
     A first word with a spelling of its own keeps it.
     """
-    first = text.partition(" ")[0]
+    first = text.partition(" ")[0].rstrip(",")
     text = capitalised(text) if first.isalpha() and first.islower() else text
     return _SPACE_IN_CHINESE.sub("", text)
 
@@ -187,6 +190,8 @@ class _Resolver:
     """Whether the user asked for as many rows as there are, at which the statement cuts them."""
     row: int | None = None
     """The only row that it refers to."""
+    dated: Collection[int] = ()
+    """The columns of months whose year the rows before it have named."""
     problems: list[str] = field(default_factory=list)
     used: list[_Use] = field(default_factory=list)
     named: list[tuple[str, str]] = field(default_factory=list)
@@ -346,7 +351,7 @@ class _Resolver:
             raise Problem("it has several values, so the text has to say which one")
         self._require_listable(facts)
         rows = [next(row for row, cell in enumerate(column.cells) if _hashable(cell) == one) for one in cells]
-        return self._listed([self._cell(facts, at, row).text for row in rows], facts)
+        return self._listed(self._texts(facts, at, self._different_rows(facts, at, rows)), facts)
 
     def _count(self, facts: ResultFacts) -> _Value:
         is_known = self._is_as_asked(facts) or (facts.is_one_per_group and facts.has_only_ranks)
@@ -394,8 +399,12 @@ class _Resolver:
         row, *tied = rows = self._extreme_rows(facts, kind, at)
         by = at if shown is None else shown
         self.used.append(_Use(facts, kind, at, by, (row, *tied)))
-        texts = list(dict.fromkeys(self._cell(facts, by, one).text for one in rows))
-        return self._cell(facts, by, row) if len(texts) == 1 else self._listed(texts, facts)
+        different = self._different_rows(facts, by, rows)
+        return (
+            self._cell(facts, by, row)
+            if len(different) == 1
+            else self._listed(self._texts(facts, by, different), facts)
+        )
 
     def _extreme_rows(self, facts: ResultFacts, kind: str, at: int) -> list[int]:
         column = facts.columns[at]
@@ -478,19 +487,22 @@ class _Resolver:
         if not rows:
             raise Problem("there are no rows to list")
         self._require_listable(facts)
-        names = [self._cell(facts, name, row).text for row in rows]
+        different = self._different_rows(facts, name, rows)
         is_named_by_both = at is not None and facts.columns[at].is_text
-        if len(set(names)) < len(names) and at is not None and not is_named_by_both:
+        if len(different) < len(rows) and at is not None and not is_named_by_both:
             raise Problem("its names repeat")
         self.used.append(_Use(facts, "list", name if at is None else at, name, tuple(rows)))
-        if at is not None:
+        if at is None:
+            names = self._texts(facts, name, different)
+        else:
+            names = self._texts(facts, name, rows, are_alone=False)
             aside = CONVENTIONS[facts.language].aside.format
             known = [facts.columns[at].cells[row] is not None for row in rows]
             names = [
                 f"{one}{aside(self._cell(facts, at, row).text)}" if is_known else one
                 for one, row, is_known in zip(names, rows, known, strict=True)
             ]
-        return self._listed(list(dict.fromkeys(names)), facts, _most(facts, [name]))
+        return self._listed(names, facts, _most(facts, [name]))
 
     def _each_row(self, facts: ResultFacts, words: Sequence[Template]) -> str:
         """Return the words with the values of each row, as a list."""
@@ -498,12 +510,15 @@ class _Resolver:
             raise Problem("it needs one text with references to columns, and rows")
         self._require_listable(facts)
         shown: set[int] = set()
+        dated: set[int] = set()
+        of_one_year = {at for at, one in enumerate(facts.columns) if is_one_year(one.cells, one.format)}
         texts, unknown = [], CONVENTIONS[facts.language].aside.format(format_value(None, _COUNT, facts.language))
         for row in range(len(facts.rows)):
-            resolver = _Resolver(facts, row=row)
+            resolver = _Resolver(facts, row=row, dated=dated)
             texts.append(resolver.text_of(words[0]).replace(unknown, "").strip())
             self.problems += resolver.problems
             shown = {one.shown for one in resolver.used}
+            dated = dated | (shown & of_one_year)
             names = [column for column in shown if facts.columns[column].is_name or facts.columns[column].is_period]
             if not facts.identifies(names, row):
                 raise Problem("its text needs the names or period of the row")
@@ -550,6 +565,17 @@ class _Resolver:
         quoted = joined([f"{start}{name}{end}" for name in names], facts.language)
         return _Value(quoted.removeprefix(start).removesuffix(end), names=len(names))
 
+    def _different_rows(self, facts: ResultFacts, at: int, rows: Iterable[int]) -> list[int]:
+        """Return the first one of the rows with each text in a column."""
+        first: dict[str, int] = {}
+        for row in rows:
+            first.setdefault(self._cell(facts, at, row).text, row)
+        return list(first.values())
+
+    def _texts(self, facts: ResultFacts, at: int, rows: Iterable[int], *, are_alone: bool = True) -> list[str]:
+        column = facts.columns[at]
+        return format_listed([column.cells[row] for row in rows], column.spoken, facts.language, are_alone=are_alone)
+
     def _require_listable(self, facts: ResultFacts) -> None:
         if facts.result["truncated"] or (facts.is_cut and facts.order is None):
             raise Problem("the rows are cut, so that a list of them is not complete")
@@ -562,6 +588,8 @@ class _Resolver:
         if not str("" if cell is None else cell).strip() or (isinstance(cell, float) and number_of(cell) is None):
             raise Problem("it has no value")
         text = format_value(cell, column.spoken, facts.language, in_sentence=True)
+        if at in self.dated:
+            text = format_month_of_year(cell, facts.language)
         if isinstance(cell, bool):
             return _Value(text, Decimal(1 if cell else -1))
         number = number_of(cell) if column.is_numeric else None

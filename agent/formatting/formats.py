@@ -305,6 +305,40 @@ def format_value(value: Any, fmt: ColumnFormat, language: Language, *, in_senten
     return _plain(value)
 
 
+def is_one_year(values: Sequence[Any], fmt: ColumnFormat) -> bool:
+    """Return whether `values`, of a column with the format `fmt`, are months of one year, which a list has once."""
+    years = {_moment(value)[:1] for value in values} if fmt.kind == "month" else set()
+    return len(years) == 1 and () not in years
+
+
+def format_month_of_year(value: Any, language: Language) -> str:
+    """Return a month without its year.
+
+    >>> format_month_of_year("2025-03", "de"), format_month_of_year("2025-03-01", "zh")
+    ('März', '3月')
+    """
+    return format_date(date(*_moment(value)[:2], 1), CONVENTIONS[language].month_of_year, language)
+
+
+def format_listed(values: Sequence[Any], fmt: ColumnFormat, language: Language, *, are_alone: bool) -> list[str]:
+    """Return different values as the items of a list in a sentence, which names the year of months once.
+
+    If the items `are_alone`, it stands with the last one where the language writes a year behind its month; else it is
+    with the first one.
+
+    >>> format_listed(["2025-01", "2025-02"], ColumnFormat("month"), "en", are_alone=True)
+    ['January', 'February 2025']
+    """
+    texts = [format_value(value, fmt, language, in_sentence=True) for value in values]
+    if not is_one_year(values, fmt):
+        return texts
+    dated = len(values) - 1 if are_alone and not CONVENTIONS[language].month.startswith("y") else 0
+    return [
+        text if at == dated else format_month_of_year(value, language)
+        for at, (text, value) in enumerate(zip(texts, values, strict=True))
+    ]
+
+
 def joined(names: Sequence[str], language: Language, most: int | None = None) -> str:
     """Return `names` as a list in words, the first `most` of them if there are more.
 

@@ -33,6 +33,8 @@ class Conventions:
     """The marks of a quotation, with `{}` for its text. An English text quotes English messages as they are."""
     month: str
     """A month with its year, as a pattern of Unicode's locale data."""
+    month_of_year: str
+    """A month beside others, one of which has the year, in the same way."""
     short_month: str
     """A month with its year along an axis, in the same way."""
     quarter: str

@@ -8,6 +8,7 @@ CONVENTIONS = Conventions(
     decimal=",",
     quotation="„{}“",
     month="LLLL y",
+    month_of_year="LLLL",
     short_month="LLL y",
     quarter="QQQ y",
     date="dd.MM.y",

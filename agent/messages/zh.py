@@ -8,6 +8,7 @@ CONVENTIONS = Conventions(
     decimal=".",
     quotation="“{}”",
     month="y年M月",
+    month_of_year="M月",
     short_month="y年M月",
     quarter="y年第Q季度",
     date="y年M月d日",
