@@ -317,7 +317,8 @@ def format_month_of_year(value: Any, language: Language) -> str:
     >>> format_month_of_year("2025-03", "de"), format_month_of_year("2025-03-01", "zh")
     ('März', '3月')
     """
-    return format_date(date(*_moment(value)[:2], 1), CONVENTIONS[language].month_of_year, language)
+    year, month = _moment(value)[:2]
+    return format_date(date(year, month, 1), CONVENTIONS[language].month_of_year, language)
 
 
 def format_listed(values: Sequence[Any], fmt: ColumnFormat, language: Language, *, are_alone: bool) -> list[str]:
