@@ -41,7 +41,6 @@ _OTHER_SETTINGS = (
     "llm_model",
     "llm_temperature",
     "llm_timeout_s",
-    "shots",
     "max_llm_calls",
     "max_llm_tokens",
     "max_cost_usd",

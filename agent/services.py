@@ -148,7 +148,7 @@ class Services:
     @cached_property
     def examples(self) -> ExampleSelector:
         """The selection of few-shot examples for a question."""
-        return VerifiedExamples(self.settings.shots)
+        return VerifiedExamples()
 
     def of_part(self, part_id: str) -> "Services":
         """Return the services for a question of a report: these."""

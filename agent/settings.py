@@ -82,11 +82,6 @@ _OPENAI_NAMES = {
 
 Instructions = Annotated[str, StringConstraints(max_length=4000)]
 """Text for all prompts."""
-Shots = Annotated[
-    Literal[0, 1, 3, 5],
-    BeforeValidator(lambda value: int(value) if isinstance(value, str) and value.isdecimal() else value),
-]
-"""The number of few-shot examples in a prompt; an environment variable has it as text."""
 
 
 def _with_scheme(url: str) -> str:
@@ -463,11 +458,6 @@ class Settings(ServiceSettings):
     instructions: Instructions = Field(
         default="",
         description="Definitions and preferences for all prompts, at most 4,000 characters; not for the embedded "
-        "model.",
-    )
-    shots: Shots = Field(
-        default=3,
-        description="Number of verified queries in a prompt as few-shot examples: 0, 1, 3 or 5; none for the embedded "
         "model.",
     )
     effort: Effort = Field(

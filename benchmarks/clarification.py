@@ -62,7 +62,7 @@ class Reader:
     def __init__(self) -> None:
         self.answer: Any = NOTHING
         self.prompts: list[list[BaseMessage]] = []
-        unlimited = {"schema_token_budget": 10**9, "enable_sql_validation": False, "shots": 0}
+        unlimited = {"schema_token_budget": 10**9, "enable_sql_validation": False}
         settings = evaluation_settings(load_settings()).model_copy(update=unlimited)
         model = ScriptedModel({GeneratedSQL.__name__: [self._next]}, repeat_last=True)
         self.services = Services(settings, model=model, today=lambda: TODAY)

@@ -60,7 +60,6 @@ TEXTS = {
     "query_not_written": "Das eingebettete Modell konnte für diese Frage keine Abfrage schreiben: {reason}. Formulieren Sie die Frage um oder setzen Sie DATASPHINX_LLM_BASE_URL auf einen Endpunkt mit einem größeren Modell.",
     # Results
     "no_rows": "Die Abfrage hat keine Zeilen gefunden.",
-    # Descriptions of data
     # Sentences of answers
     "answer_no_value": "kein Wert",
     "answer_yes": "Ja",

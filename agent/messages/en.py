@@ -65,7 +65,6 @@ TEXTS = {
     "query_not_written": "The embedded model could not write a query for this question: {reason}. Rephrase the question, or set DATASPHINX_LLM_BASE_URL to an endpoint with a larger model.",
     # Results
     "no_rows": "The query found no rows.",
-    # Descriptions of data
     # Sentences of answers
     "answer_no_value": "no value",
     "answer_yes": "Yes",

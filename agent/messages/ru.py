@@ -65,7 +65,6 @@ TEXTS = {
     "query_not_written": "Встроенная модель не смогла составить запрос: {reason}. Переформулируйте вопрос или укажите в DATASPHINX_LLM_BASE_URL адрес более крупной модели.",
     # Results
     "no_rows": "Запрос не нашёл ни одной строки.",
-    # Descriptions of data
     # Sentences of answers
     "answer_no_value": "нет значения",
     "answer_yes": "Да",

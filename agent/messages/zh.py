@@ -73,7 +73,6 @@ TEXTS = {
     "query_not_written": "内置模型无法为此问题写出查询：{reason}。请换一种说法，或通过 DATASPHINX_LLM_BASE_URL 使用更大的模型。",
     # Results
     "no_rows": "查询没有找到任何行。",
-    # Descriptions of data
     # Sentences of answers
     "answer_no_value": "无值",
     "answer_yes": "是",

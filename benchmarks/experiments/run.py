@@ -264,7 +264,7 @@ def services_for(settings: Settings, embedded: EmbeddedOptions | None = None) ->
     Raises:
         ConfigurationError, DriverMissing, Unavailable: The model is unavailable.
     """
-    update = {"max_clarifications": MAX_ROUNDS, "shots": 0}
+    update = {"max_clarifications": MAX_ROUNDS}
     run_settings = evaluation_settings(settings).model_copy(update=update)
     services = Services(run_settings, embedded=embedded, recorder=Recorder(EventCapture()))
     if embedded is None:

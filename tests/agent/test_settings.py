@@ -49,7 +49,7 @@ def test_every_setting_has_its_variable(monkeypatch: pytest.MonkeyPatch, name: s
         "llm_base_url": "http://1/", "enable_sql_validation": "false", "schema_token_budget": "777",
         "sources": '{"a": "sqlite:///a.db"}', "allow_writable_account": "true",
         "worker_memory_mb": "777", "max_bytes_billed": "777777777",
-        "record": "false", "log_json": "true", "shots": "1",
+        "record": "false", "log_json": "true",
         "otel": "true", "otel_text": "true", "allow_langsmith": "false",
         "clarify": "never", "effort": "low",
         "run_sql": "true", "edit_sources": "true",

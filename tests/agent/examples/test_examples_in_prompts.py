@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from datasphinx.agent.errors import ConfigurationError
 from datasphinx.agent.graph import build_graph
 from datasphinx.agent.llm.scripted import ScriptedModel
 from datasphinx.agent.record.store import open_store
@@ -99,19 +98,10 @@ def test_the_three_most_alike_stand_before_the_question_the_nearest_last(scripte
     ],
 )
 def test_the_one_with_the_same_words_is_found(scripted: Make, question: str, nearest: str) -> None:
-    agent = scripted(ANSWERS, shots=1)
+    agent = scripted(ANSWERS)
     agent.ask(question)
 
-    assert questions(agent) == [nearest]
-
-
-@pytest.mark.parametrize("shots", [0, 1, 3])
-def test_as_many_as_the_setting_says(scripted: Make, shots: int) -> None:
-    agent = scripted(ANSWERS, shots=shots)
-    output = agent.ask(HOW_MANY)
-
-    assert len(shown(agent)) == shots
-    assert bool(notes(output)) is (shots > 0)
+    assert questions(agent)[-1] == nearest
 
 
 def test_the_audit_has_them_once_and_a_second_try_sees_the_same(scripted: Make) -> None:
@@ -133,14 +123,13 @@ def test_without_a_shared_word_the_prompt_speaks_of_none(scripted: Make) -> None
 
 
 def test_one_that_is_removed_meanwhile_is_not_shown_with_the_next_question(scripted: Make, verify: Verify) -> None:
-    agent = scripted(ANSWERS, shots=1)
+    agent = scripted(ANSWERS)
     agent.ask(HOW_MANY)
     first = questions(agent)
     verify({question: sql for question, sql in EXAMPLES.items() if question != first[0]})
     agent.ask(HOW_MANY)
 
-    assert len(first) == len(questions(agent)) == 1
-    assert questions(agent) != first
+    assert questions(agent) == first[1:]
 
 
 # What is not shown
@@ -199,22 +188,6 @@ def test_a_replay_shows_those_of_the_run(scripted: Make, verify: Verify) -> None
 
     assert done.differences == []
     assert notes(dict(done.output)) == notes(output)
-
-
-@pytest.mark.parametrize(("given", "shots"), [("0", 0), ("1", 1), ("3", 3), ("5", 5)])
-def test_the_setting_is_read_from_the_environment(monkeypatch: pytest.MonkeyPatch, given: str, shots: int) -> None:
-    monkeypatch.setenv("DATASPHINX_SHOTS", given)
-
-    assert load_settings().shots == shots
-
-
-@pytest.mark.parametrize("wrong", ["2", "-1", "three", "3.0"])
-def test_no_other_number_of_shots(monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
-    monkeypatch.setenv("DATASPHINX_SHOTS", wrong)
-
-    with pytest.raises(ConfigurationError) as caught:
-        load_settings()
-    assert caught.value.setting == "DATASPHINX_SHOTS"
 
 
 def test_the_embedded_model_sees_none(verify: Verify, cache_dir: Path) -> None:
