@@ -278,6 +278,14 @@ class _ExactGenerator(Generator):
                 return self.func(written.name, *arguments)
         return str(super().sql(expression, key, comment))
 
+    def query_modifiers(self, expression: exp.Expr, *sqls: str) -> str:
+        """Return a query with its clauses; sqlglot prints FETCH as LIMIT without what LIMIT cannot express."""
+        limit = expression.args.get("limit")
+        options = limit.args.get("limit_options") if isinstance(limit, exp.Fetch) else None
+        if self.LIMIT_FETCH == "LIMIT" and options and (options.args.get("with_ties") or options.args.get("percent")):
+            self.unsupported(f"LIMIT cannot express FETCH{self.sql(options)}")
+        return super().query_modifiers(expression, *sqls)
+
     def jsoncolumndef_sql(self, expression: exp.JSONColumnDef) -> str:
         """Return a column of JSON_TABLE with its ON EMPTY and ON ERROR."""
         condition = self.sql(expression, "on_condition")

@@ -159,11 +159,10 @@ def _with_ranks(tree: exp.Expr) -> exp.Expr | None:
         if limit is None or options is None or not options.args.get("with_ties"):
             continue
         names = select.named_selects
-        order, count = select.args.get("order"), limit.args.get("count") or limit.args.get("expression")
+        order = select.args.get("order")
+        count = limit.args.get("count") or limit.args.get("expression") or exp.Literal.number(1)
         is_plain = not (select.args.get("distinct") or select.args.get("offset") or options.args.get("percent"))
-        if not (
-            is_plain and order and count and select.is_star is False and len(set(names)) == len(names) and all(names)
-        ):
+        if not (is_plain and order and select.is_star is False and len(set(names)) == len(names) and all(names)):
             return None
         keys = [term.copy() for term in order.expressions]
         for key, term in zip(keys, order.expressions, strict=True):

@@ -180,3 +180,12 @@ def test_a_ranking_that_begins_with_null_is_reported(dialect: str, sql: str) -> 
 def test_a_ranking_that_ends_with_null_is_not_reported(dialect: str) -> None:
     for down in ("", " DESC"):
         assert warnings_of(f"SELECT name FROM staff ORDER BY salary{down} LIMIT 1", catalog(dialect)) == ()
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "mysql"])
+@pytest.mark.parametrize(
+    "start", ["SELECT DISTINCT team, salary FROM staff", "SELECT name FROM staff UNION SELECT boss FROM teams"]
+)
+def test_a_statement_whose_ties_cannot_be_printed_is_left_as_it_is(dialect: str, start: str) -> None:
+    sql = f"{start} ORDER BY 1 FETCH FIRST 1 ROW WITH TIES"
+    assert ending_with_nulls(sql, catalog(dialect)) == sql
