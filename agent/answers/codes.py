@@ -8,7 +8,7 @@ from datasphinx.agent.messages import CONVENTIONS, Language, render
 from datasphinx.agent.retrieval.linked_values import codes_in
 from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.schema.describe import one_line
-from datasphinx.agent.sql.guard import shared_trees
+from datasphinx.agent.sql.guard import shared_nodes
 from datasphinx.agent.sql.output_columns import output_columns
 from datasphinx.agent.types import Result
 
@@ -41,7 +41,7 @@ def explained_codes(sql: str, result: Result, catalog: Catalog, language: Langua
 
 def _commented_outputs(sql: str, catalog: Catalog) -> Iterator[tuple[int, str]]:
     """Yield the index of each output that is a column with a comment, and the comment; none of a UNION."""
-    if any(tree.find(exp.SetOperation) for tree in shared_trees(sql, catalog.dialect)):
+    if any(shared_nodes(sql, catalog.dialect, exp.SetOperation)):
         return
     for at, output in enumerate(output_columns(sql, catalog)):
         column = output.stored.column if output.stored and isinstance(output.expression.unnest(), exp.Column) else None

@@ -1,7 +1,7 @@
 """What the rows of a statement are, as far as a text may say: the cut, the order, sums, names and periods."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
@@ -14,7 +14,7 @@ from datasphinx.agent.formatting.formats import CALENDAR, ColumnFormat, formats_
 from datasphinx.agent.messages import Language
 from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.sql.compare import is_blank, names_in
-from datasphinx.agent.sql.guard import shared_trees
+from datasphinx.agent.sql.guard import shared_nodes, shared_trees
 from datasphinx.agent.sql.output_columns import additive_columns, output_columns
 from datasphinx.agent.sql.selects import conjuncts
 from datasphinx.agent.sql.summary import constant, days_in, period_unit, sort_key, unwrapped
@@ -29,7 +29,10 @@ _PERIOD = re.compile(r"\d{4}(?:-?[QW]?\d{1,2}(?:-\d{2}.*)?|/\d{2,4})?")
 """A period as text that sorts in time, such as 2024/25."""
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d{2}(?!\d)")
 _RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank, exp.Ntile)
-_COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like, exp.ILike)
+_WITH_VALUES = (
+    exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like, exp.ILike, exp.Between, exp.In, exp.Limit, exp.Fetch,
+)  # fmt: skip
+"""Comparisons and limits."""
 
 
 def average_format(shown: ColumnFormat) -> ColumnFormat:
@@ -202,7 +205,8 @@ def with_plain_names(result: Result, sql: str, catalog: Catalog, said: Said) -> 
     sources = output_columns(sql, catalog)
     expressions = [source.expression for source in sources] if len(sources) == len(columns) else outputs
     read = [column.name for expression in expressions for column in expression.find_all(exp.Column)]
-    known = replace(said, literals=[*said.literals, *read, *(literal.name for literal in tree.find_all(exp.Literal))])
+    literals = (literal.name for literal in shared_nodes(sql, catalog.dialect, exp.Literal))
+    known = replace(said, literals=[*said.literals, *read, *literals])
     for at, (name, expression) in enumerate(zip(columns, expressions, strict=True)):
         if says_more(name, known, names):
             is_stored = isinstance(expression, exp.Column)
@@ -222,8 +226,9 @@ def _expression_text(output: exp.Expr, dialect: str) -> str:
 def facts_of(result: Result, sql: str, catalog: Catalog, language: Language) -> ResultFacts:
     """Return the facts about `result`, the rows of `sql` with their formats."""
     shown = formats_of(result)
-    trees = shared_trees(sql, catalog.dialect)
+    trees, nodes = shared_trees(sql, catalog.dialect), list(shared_nodes(sql, catalog.dialect, exp.Expr))
     tree = trees[0].unnest() if trees else exp.Null()
+    kept = _kept_rank(tree, nodes)
     width = len(result["columns"])
     outputs = tree.expressions if isinstance(tree, exp.Select) and len(tree.expressions) == width else [None] * width
     is_grouped = tree.args.get("group") is not None
@@ -247,22 +252,21 @@ def facts_of(result: Result, sql: str, catalog: Catalog, language: Language) -> 
         result,
         columns,
         language,
-        limit=_reached_limit(tree, len(result["rows"])),
-        is_shifted=tree.find(exp.Offset) is not None,
-        is_ranked=tree.find(*_RANKS) is not None,
-        extremes=frozenset(_selected_extremes(tree)),
-        **_ranking(tree),
+        limit=_reached_limit(tree, nodes, len(result["rows"])),
+        is_shifted=any(isinstance(node, exp.Offset) for node in nodes),
+        is_ranked=any(isinstance(node, _RANKS) for node in nodes),
+        extremes=frozenset(_selected_extremes(nodes, kept)),
+        **_ranking(tree, kept),
         order=sort_key(tree) if isinstance(tree, exp.Query) else None,
-        literals=tuple(compared_values(tree)),
+        literals=tuple(compared_values(nodes)),
     )
 
 
-def _ranking(tree: exp.Expr) -> dict[str, Any]:
+def _ranking(tree: exp.Expr, kept: tuple[exp.Window, Any] | None) -> dict[str, Any]:
     """Return `ranked_by` and `is_one_per_group` of the facts, if `tree` keeps the first rows of one rank."""
-    found = _kept_rank(tree)
-    if found is None or not isinstance(tree, exp.Select):
+    if kept is None or not isinstance(tree, exp.Select):
         return {}
-    rank, count = found
+    rank, count = kept
     inner, first = rank.find_ancestor(exp.Select), rank.args["order"].expressions[0]
     names = {item.alias_or_name for item in (inner.selects if inner else ()) if _is_same(item.unalias(), first.this)}
     outputs = [output.unalias() for output in tree.selects]
@@ -273,12 +277,13 @@ def _ranking(tree: exp.Expr) -> dict[str, Any]:
     }
 
 
-def _kept_rank(tree: exp.Expr) -> tuple[exp.Window, Any] | None:
+def _kept_rank(tree: exp.Expr, nodes: Sequence[exp.Expr]) -> tuple[exp.Window, Any] | None:
     """Return the only rank in `tree` and what it is compared with, if `tree` keeps its first rows and no fewer.
 
     Any other condition, join or group of the query that compares the rank could take the first row away.
     """
-    ranks = [one for one in tree.find_all(exp.Window) if isinstance(one.this, exp.RowNumber | exp.Rank | exp.DenseRank)]
+    windows = (node for node in nodes if isinstance(node, exp.Window))
+    ranks = [one for one in windows if isinstance(one.this, exp.RowNumber | exp.Rank | exp.DenseRank)]
     if len(ranks) != 1 or not ranks[0].args.get("order") or not isinstance(tree, exp.Select):
         return None
     inner = ranks[0].find_ancestor(exp.Select)
@@ -309,15 +314,15 @@ def _is_same(one: exp.Expr, other: exp.Expr) -> bool:
     return one.name == other.name if are_columns else one == other
 
 
-def _selected_extremes(tree: exp.Expr) -> Iterator[str]:
-    """Yield `max` or `min` for each rank, FETCH WITH TIES, and equality with the highest or lowest value in `tree`."""
-    for fetch in tree.find_all(exp.Fetch):
+def _selected_extremes(nodes: Sequence[exp.Expr], kept: tuple[exp.Window, Any] | None) -> Iterator[str]:
+    """Yield `max` or `min` for the rank, each FETCH WITH TIES, and equality with the highest or lowest value."""
+    for fetch in (node for node in nodes if isinstance(node, exp.Fetch)):
         options = fetch.args.get("limit_options")
         if options and options.args.get("with_ties") and fetch.parent:
             yield from _first_in(fetch.parent.args.get("order"))
-    if (kept := _kept_rank(tree)) and isinstance(kept[0].this, exp.Rank | exp.DenseRank):
+    if kept and isinstance(kept[0].this, exp.Rank | exp.DenseRank):
         yield from _first_in(kept[0].args["order"])
-    for side in (side for node in tree.find_all(exp.EQ) for side in (node.left, node.right)):
+    for side in (side for node in nodes if isinstance(node, exp.EQ) for side in (node.left, node.right)):
         query = side.unnest() if isinstance(side, exp.Subquery) else None
         for one in query.selects if isinstance(query, exp.Select) else ():
             value = unwrapped(one)
@@ -348,9 +353,9 @@ def _years(cells: Sequence[Any]) -> list[Any] | None:
     return years if len(set(years)) == len(cells) else None
 
 
-def _reached_limit(tree: exp.Expr, rows: int) -> int | None:
+def _reached_limit(tree: exp.Expr, nodes: Sequence[exp.Expr], rows: int) -> int | None:
     """Return the number of rows at which `tree`, or a query in it, cuts the rows, if there are so many."""
-    for node in tree.find_all(exp.Limit, exp.Fetch):
+    for node in (each for each in nodes if isinstance(each, exp.Limit | exp.Fetch)):
         count = node.args.get("count") if isinstance(node, exp.Fetch) else node.expression
         value = constant(count) if count is not None else 1
         most = value if isinstance(value, int) else 0
@@ -359,9 +364,9 @@ def _reached_limit(tree: exp.Expr, rows: int) -> int | None:
     return None
 
 
-def compared_values(tree: exp.Expr) -> Iterator[Any]:
-    """Yield the values that conditions of `tree` compare with, and its limits; not 0, 1 and exclusive dates."""
-    for node in tree.find_all(*_COMPARISONS, exp.Between, exp.In, exp.Limit, exp.Fetch):
+def compared_values(nodes: Iterable[exp.Expr]) -> Iterator[Any]:
+    """Yield the values that conditions among `nodes` compare with, and limits; not 0, 1 and exclusive dates."""
+    for node in (each for each in nodes if isinstance(each, _WITH_VALUES)):
         if isinstance(node, exp.Between):
             sides = [node.args["low"], node.args["high"]]
         elif isinstance(node, exp.In):

@@ -4,6 +4,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
+from sqlglot import exp
+
 from datasphinx.agent.answers.references import Said, unsupported
 from datasphinx.agent.answers.result_facts import compared_values
 from datasphinx.agent.clarify.review import Reading
@@ -11,7 +13,7 @@ from datasphinx.agent.generation.question import Question
 from datasphinx.agent.messages import Message, language_in, render
 from datasphinx.agent.record.step import note
 from datasphinx.agent.sources.source import Source
-from datasphinx.agent.sql.guard import shared_trees
+from datasphinx.agent.sql.guard import shared_nodes
 from datasphinx.agent.types import ClarifyingQuestion
 
 
@@ -58,7 +60,6 @@ def supported_question(
 def compared_in(sql: str | None, dialect: str) -> list[Any]:
     """Return the values that a statement compares with; none if it cannot be parsed."""
     try:
-        trees = shared_trees(sql or "", dialect)
+        return list(compared_values(shared_nodes(sql or "", dialect, exp.Expr)))
     except ValueError:
         return []
-    return [value for tree in trees for value in compared_values(tree)]

@@ -20,7 +20,7 @@ from datasphinx.agent.formatting.formats import (
 from datasphinx.agent.messages import LANGUAGES
 from datasphinx.agent.schema.catalog import Catalog, Table
 from datasphinx.agent.schema.currencies import CURRENCY_SIGNS
-from datasphinx.agent.sql.guard import shared_trees
+from datasphinx.agent.sql.guard import shared_nodes
 from datasphinx.agent.sql.names import resolved_query
 from datasphinx.agent.sql.output_columns import OutputColumn, additive_columns, output_columns
 from datasphinx.agent.sql.summary import YEARS, period_unit
@@ -117,7 +117,7 @@ def _has_factor(expression: exp.Expr) -> bool:
 def _keys(sql: str, catalog: Catalog) -> set[str]:
     """Return the names of the columns by which `sql` groups, or sorts upwards first, in lower case."""
     found: list[exp.Expr] = []
-    for clause in (each for tree in shared_trees(sql, catalog.dialect) for each in tree.find_all(exp.Group, exp.Order)):
+    for clause in shared_nodes(sql, catalog.dialect, exp.Group, exp.Order):
         first = [
             each.this for each in clause.expressions[:1] if isinstance(each, exp.Ordered) and not each.args.get("desc")
         ]

@@ -1,15 +1,16 @@
 """The dates that a statement computes and compares with, such as that of twelve months ago, by the database."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from sqlglot import exp
 
 from datasphinx.agent.errors import DatasphinxError, StatementCancelled
 from datasphinx.agent.record.step import current_step, not_recorded, note
 from datasphinx.agent.sources.source import Source
-from datasphinx.agent.sql.guard import shared_trees
+from datasphinx.agent.sql.guard import shared_nodes, shared_trees
 from datasphinx.agent.sql.summary import OPERATORS, constant, days_in, period_unit
 
+_COMPARISONS = (*OPERATORS, exp.Between)
 _VARIABLE = (exp.Column, exp.Query, exp.AggFunc, exp.Window, exp.Placeholder, exp.Parameter)
 _SIDES = [("this", "expression"), ("expression", "this")]
 
@@ -25,10 +26,10 @@ def with_computed_bounds(sql: str, source: Source) -> str:
     """
     dialect = source.catalog.dialect
     trees = shared_trees(sql, dialect)
-    if len(trees) != 1 or not any(_computed(trees[0])):
+    if len(trees) != 1 or not any(_computed(shared_nodes(sql, dialect, *_COMPARISONS))):
         return sql
     tree = trees[0].copy()
-    bounds = list(_computed(tree))
+    bounds = list(_computed(tree.find_all(*_COMPARISONS)))
     query = exp.select(*(exp.alias_(bound.copy(), f"bound_{at}") for at, (bound, _) in enumerate(bounds)))
     step = current_step.get()
     try:
@@ -46,9 +47,9 @@ def with_computed_bounds(sql: str, source: Source) -> str:
     return tree.sql(dialect)
 
 
-def _computed(tree: exp.Expr) -> Iterator[tuple[exp.Expr, exp.Expr]]:
+def _computed(comparisons: Iterable[exp.Expr]) -> Iterator[tuple[exp.Expr, exp.Expr]]:
     """Yield the sides of comparisons that call functions, and have the same value for all rows, with the other side."""
-    for node in tree.find_all(*OPERATORS, exp.Between):
+    for node in comparisons:
         sides = [("low", "this"), ("high", "this")] if isinstance(node, exp.Between) else _SIDES
         for bound, compared in ((node.args[one], node.args[other]) for one, other in sides):
             is_date = days_in(str(constant(bound)))

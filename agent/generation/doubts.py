@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence, Set
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations
 from typing import NamedTuple
 
@@ -143,15 +143,23 @@ class _Parts:
     today: date
 
     @cached_property
+    def _nodes(self) -> list[exp.Expr]:
+        return list(self.query.tree.walk())
+
+    @cached_property
+    def _words(self) -> list[exp.Expr]:
+        return [node for node in self._nodes if isinstance(node, exp.Literal | exp.Identifier)]
+
+    @cached_property
     def texts(self) -> list[str]:
         """All literals and names."""
-        return [node.name for node in self.query.tree.find_all(exp.Literal, exp.Identifier)]
+        return [node.name for node in self._words]
 
     @cached_property
     def compared(self) -> list[tuple[exp.Literal, exp.Expr]]:
         """The literals that something is compared with, with their comparisons; not in calculations or an order."""
         found: list[tuple[exp.Literal, exp.Expr]] = []
-        for node in self.query.tree.find_all(*_COMPARISONS):
+        for node in (each for each in self._nodes if isinstance(each, _COMPARISONS)):
             if isinstance(node.find_ancestor(exp.Order, exp.Query), exp.Order):
                 continue
             operands = [node.this, *node.expressions, *(node.args.get(name) for name in ("expression", "low", "high"))]
@@ -183,8 +191,7 @@ class _Parts:
     @cached_property
     def numbers(self) -> set[Decimal]:
         """The numbers in literals and names, those next to a bound, the distances of dates, and the years between."""
-        nodes = self.query.tree.find_all(exp.Literal, exp.Identifier)
-        texts = [node.name for node in nodes if not self._is_left_out(node)]
+        texts = [node.name for node in self._words if not self._is_left_out(node)]
         found = {one for text in texts for _, readings in _numbers(text) for one in readings}
         for literal, node in self.compared:
             days = self.days.get(id(literal), [])
@@ -245,9 +252,8 @@ class _Parts:
     @cached_property
     def names(self) -> list[frozenset[str]]:
         """The stems of the words of each name, of columns as the catalog spells them."""
-        names = [reference.column.name for reference in self._references] + [
-            node.name for node in self.query.tree.find_all(exp.Identifier)
-        ]
+        names = [reference.column.name for reference in self._references]
+        names += [node.name for node in self._words if isinstance(node, exp.Identifier)]
         return [frozenset(_stems(name)) for name in names]
 
 
@@ -428,7 +434,9 @@ def _unsaid_texts(said: Mentions, parts: _Parts) -> Iterator[str]:
 # Columns
 
 
+@lru_cache(maxsize=10_000)
 def _stems(text: str) -> tuple[str, ...]:
+    # The names of tables and columns occur in every question.
     return (*(stem(word) for word in spelt_words(text.replace("_", " "))), *han_runs(text))
 
 
@@ -444,11 +452,13 @@ def _unused_columns(said: Mentions, parts: _Parts) -> Iterator[tuple[str, Collec
     ]
     table_names = {_stems(catalog.tables[key].name) for key in catalog.tables}
     questions = [_stems(part) for part in _PART_END.split(said.question)]
+    words = {word for part in questions for word in part}
     for key in keys:
         for column in catalog.tables[key].columns:
             for name in filter(None, (column.name, column.comment)):
                 phrase = _stems(name)
-                if phrase and phrase not in table_names and any(_contains(part, phrase) for part in questions):
+                is_named = bool(phrase) and words.issuperset(phrase) and phrase not in table_names
+                if is_named and any(_contains(part, phrase) for part in questions):
                     named.setdefault(phrase, (name, set()))[1].add(f"{key}.{column.name}")
     longest = [
         phrase for phrase in named if not any(len(other) > len(phrase) and _contains(other, phrase) for other in named)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from datasphinx.agent.sources.source import Source
-from datasphinx.agent.sql.guard import shared_trees
+from datasphinx.agent.sql.guard import shared_nodes
 from datasphinx.agent.sql.names import referenced_names
 
 
@@ -19,8 +19,7 @@ def ends_of_dates(sql: str, source: Source) -> dict[str, str]:
     used = {name.lower() for name in referenced_names(sql, source.catalog).columns}
     bounds = [
         (column.name.lower(), literal.name)
-        for tree in shared_trees(sql, source.catalog.dialect)
-        for where in tree.find_all(exp.Where)
+        for where in shared_nodes(sql, source.catalog.dialect, exp.Where)
         for compared, bound in _lower_bounds(where)
         for column in compared.find_all(exp.Column)
         for literal in bound.find_all(exp.Literal)

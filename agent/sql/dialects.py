@@ -443,12 +443,15 @@ def print_statement(
         normalize_functions=normalize_functions,
         pretty=in_lines,
     )
-    return generator.generate(tree.transform(_named_placeholder) if tree.find(exp.Placeholder) else tree)
+    return generator.generate(tree)
 
 
 @cache
 def _quoting_generator(dialect: str) -> type[Generator]:
-    """Return the generator of `dialect`, quoting every name whose characters engines may read in different ways."""
+    """Return the generator of `dialect`, quoting every name whose characters engines may read in different ways.
+
+    It prints a named parameter as `:name`, and typed and unnamed placeholders as the dialect has them.
+    """
     base: Any = exact_dialect(dialect).generator_class
     engine = engine_of(dialect)
 
@@ -458,13 +461,11 @@ def _quoting_generator(dialect: str) -> type[Generator]:
                 expression = exp.Identifier(this=engine.stored_spelling(expression.name), quoted=True)
             return str(super().identifier_sql(expression))
 
+        def placeholder_sql(self, expression: exp.Placeholder) -> str:
+            is_named = bool(expression.name) and not expression.args.get("kind")
+            return f":{expression.name}" if is_named else str(super().placeholder_sql(expression))
+
     return QuotingGenerator
-
-
-def _named_placeholder(node: exp.Expr) -> exp.Expr:
-    """Print a named parameter as `:name`; leave typed or unnamed placeholders unchanged."""
-    is_named = isinstance(node, exp.Placeholder) and bool(node.name) and not node.args.get("kind")
-    return exp.Var(this=f":{node.name}") if is_named else node
 
 
 def with_negations(tree: exp.Expr) -> exp.Expr:

@@ -505,7 +505,7 @@ def deleted_rows(query: _Query) -> Iterator[Remark]:
         rows = query.rows(scope)
         if not rows.is_known or select.is_star:
             continue
-        used = {column.name.lower() for column in select.root().find_all(exp.Column)}
+        used = {column.name.lower() for each in query.scopes for column in query.find_all(each, exp.Column)}
         for path, table in rows.sources.items():
             if not isinstance(table, Table):
                 continue

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import chain, islice
 from typing import NamedTuple, TypeVar
 
@@ -17,7 +18,7 @@ from datasphinx.agent.errors import NamesUnknown
 from datasphinx.agent.messages import Message
 from datasphinx.agent.schema.catalog import Catalog, Column, Table
 from datasphinx.agent.sql.dialects import exact_dialect
-from datasphinx.agent.sql.guard import sanitize, shared_trees
+from datasphinx.agent.sql.guard import sanitize, shared_nodes, shared_trees
 from datasphinx.agent.sql.selects import conjuncts
 from datasphinx.agent.sql.statement_cache import StatementCache
 
@@ -142,7 +143,8 @@ def _resolved_text(sql: str, catalog: Catalog, *, expand_stars: bool = False) ->
 
     def shared() -> _Shared | None:
         # `COUNT(*)` has nothing to expand.
-        if expand_stars and all(isinstance(star.parent, exp.Count) for star in tree.find_all(exp.Star)):
+        stars = shared_nodes(sql, catalog.dialect, exp.Star)
+        if expand_stars and all(isinstance(star.parent, exp.Count) for star in stars):
             query = _resolved_text(sql, catalog)
         else:
             query = qualify_names(tree, catalog, expand_stars=expand_stars)
@@ -180,11 +182,15 @@ def _mapping(names: Iterable[str], catalog: Catalog) -> MappingSchema:
     # All names need the same depth: if some tables have a schema, the others get the default one.
     default = catalog.default_schema if catalog.has_schemas else None
     for table in map(catalog.tables.__getitem__, keys):
-        fold = catalog.engine.folded_for_sqlglot
-        columns = {fold(exp.column(name, quoted=True)).name: "text" for name in table.column_names}
-        mapped = fold(exp.table_(table.name, db=table.schema or default, quoted=True))
-        schema.add_table(mapped, columns, match_depth=False)
+        mapped = exp.table_(table.name, db=table.schema or default, quoted=True)
+        columns = _folded_columns(table.column_names, catalog.engine)
+        schema.add_table(catalog.engine.folded_for_sqlglot(mapped), columns, match_depth=False)
     return schema
+
+
+@lru_cache(maxsize=1024)
+def _folded_columns(names: tuple[str, ...], engine: Engine) -> dict[str, str]:
+    return {engine.folded_for_sqlglot(exp.column(name, quoted=True)).name: "text" for name in names}
 
 
 def connected_groups(names: Iterable[str], conditions: Iterable[set[str]]) -> list[set[str]]:

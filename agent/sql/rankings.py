@@ -15,7 +15,7 @@ from sqlglot.optimizer.scope import Scope
 from datasphinx.agent.engines import engine_of
 from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.sql.dialects import exact_dialect, print_statement
-from datasphinx.agent.sql.guard import parse, shared_trees
+from datasphinx.agent.sql.guard import parse, shared_nodes
 from datasphinx.agent.sql.names import ResolvedQuery, qualify_names
 from datasphinx.agent.sql.selects import conjuncts, output_of
 from datasphinx.agent.sql.statement_cache import StatementCache
@@ -64,8 +64,7 @@ def ending_with_nulls(sql: str, catalog: Catalog) -> str:
 
 def _ending_with_nulls(sql: str, catalog: Catalog) -> str:
     dialect = catalog.dialect
-    (shared,) = shared_trees(sql, dialect)
-    if not any(term.args.get("nulls_first") for term in shared.find_all(exp.Ordered)):
+    if not any(term.args.get("nulls_first") for term in shared_nodes(sql, dialect, exp.Ordered)):
         return sql
     (tree,) = parse(sql, dialect)
     # With this rule, NULL comes first only where the statement says so.

@@ -14,7 +14,7 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
 from datasphinx.agent.schema.catalog import Catalog, Table
-from datasphinx.agent.sql.guard import shared_trees
+from datasphinx.agent.sql.guard import shared_nodes, shared_trees
 from datasphinx.agent.sql.names import qualify_names
 from datasphinx.agent.sql.selects import names_columns_by_values
 
@@ -55,31 +55,21 @@ _OTHER_CLAUSES = {"expressions", "from_", "with_", "joins", "laterals", "windows
 def reads_secrets(sql: str, catalog: Catalog) -> bool:
     """Return whether `sql` reads a table with a secret column; True if it cannot be parsed."""
     try:
-        trees = shared_trees(sql, catalog.dialect)
+        nodes = shared_nodes(sql, catalog.dialect, exp.Table)
     except ValueError:
         return True
-    return _read_secrets(trees, catalog)
+    tables = (table for node in nodes for table in _tables(node, catalog)) if catalog.secret_names else ()
+    return any(column.secret for table in tables for column in table.columns)
 
 
 def names_columns_after_secrets(sql: str, catalog: Catalog) -> bool:
     """Return whether `sql` reads a table with a secret column, and has a PIVOT that names columns after values."""
     try:
-        trees = shared_trees(sql, catalog.dialect)
+        pivots = shared_nodes(sql, catalog.dialect, exp.Pivot)
+        return any(map(names_columns_by_values, pivots)) and reads_secrets(sql, catalog)
     except ValueError:
         # The guard rejects statements that cannot be parsed.
         return False
-    pivots = (node for tree in trees for node in tree.find_all(exp.Pivot))
-    return any(map(names_columns_by_values, pivots)) and _read_secrets(trees, catalog)
-
-
-def _read_secrets(trees: Iterable[exp.Expr], catalog: Catalog) -> bool:
-    return bool(catalog.secret_names) and any(
-        column.secret
-        for tree in trees
-        for node in tree.find_all(exp.Table)
-        for table in _tables(node, catalog)
-        for column in table.columns
-    )
 
 
 def secret_outputs(sql: str, catalog: Catalog, width: int) -> list[int]:

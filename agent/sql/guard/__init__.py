@@ -5,11 +5,11 @@ forbidden operations as stop words; the prompt of the next attempt forbids these
 """
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from time import thread_time
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -33,7 +33,9 @@ from datasphinx.agent.sql.guard.syntax import known_clauses, known_syntax, query
 from datasphinx.agent.sql.guard.tables import catalog_tables, listed_sources, no_bare_table_lists, no_system_columns
 from datasphinx.agent.sql.parameters import Value, with_literals
 
-__all__ = ["RULES", "Finding", "Statement", "sanitize", "check", "parse", "shared_trees", "stop_words"]
+__all__ = ["RULES", "Finding", "Statement", "sanitize", "check", "parse", "shared_nodes", "shared_trees", "stop_words"]
+
+E = TypeVar("E", bound=exp.Expr)
 
 # sqlglot logs a warning for a statement that it cannot parse fully; the guard reports a finding instead.
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
@@ -93,6 +95,20 @@ def shared_trees(sql: str, dialect: str) -> tuple[exp.Expr, ...]:
         ValueError: see `parse`.
     """
     return tuple(map(with_negations, parse(sql, dialect)))
+
+
+def shared_nodes(sql: str, dialect: str, *kinds: type[E]) -> Iterator[E]:
+    """Return the nodes of these kinds in `shared_trees`, breadth first; the trees are walked once.
+
+    Raises:
+        ValueError: see `parse`.
+    """
+    return (node for node in _nodes(sql, dialect) if isinstance(node, kinds))
+
+
+@lru_cache(maxsize=_MAX_CACHED)
+def _nodes(sql: str, dialect: str) -> tuple[exp.Expr, ...]:
+    return tuple(node for tree in shared_trees(sql, dialect) for node in tree.walk())
 
 
 @lru_cache(maxsize=_MAX_CACHED)
