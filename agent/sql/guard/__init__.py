@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from time import thread_time
 from types import MappingProxyType
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -136,7 +136,17 @@ def _parse(sql: str, dialect: str) -> _Parsed:
         raise ValueError(f"{first['description']}{where}") from error
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
-    return _Parsed(tokens, tuple(tree for tree in trees if tree is not None and not isinstance(tree, exp.Semicolon)))
+    found = tuple(tree for tree in trees if tree is not None and not isinstance(tree, exp.Semicolon))
+    for node in (node for tree in found for node in tree.walk() if node._meta):
+        node._meta = _Meta(node.meta)
+    return _Parsed(tokens, found)
+
+
+class _Meta(dict[str, Any]):
+    """Where and how a node was written. Copies of a node share the values, which stay as they are."""
+
+    def __deepcopy__(self, memo: Any) -> "_Meta":
+        return _Meta(self)
 
 
 def check(sql: str, dialect: str, names: ReadableNames | Collection[str] | None) -> tuple[Finding, ...]:
