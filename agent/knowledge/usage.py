@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from sqlglot import exp
-from sqlglot.optimizer.scope import Scope
+from sqlglot.optimizer.scope import Scope, traverse_scope
 
 from datasphinx.agent.knowledge.overlay import JoinEnd, is_forbidden
 from datasphinx.agent.knowledge.references import Definition, has_aggregate, other_groups
 from datasphinx.agent.schema.catalog import Catalog
-from datasphinx.agent.sql.guard import shared_trees
-from datasphinx.agent.sql.names import ResolvedQuery, key_of, qualify_names, resolved_query
+from datasphinx.agent.sql.names import ResolvedQuery, key_of, resolved_query
 from datasphinx.agent.sql.selects import conjuncts
 
 _SYMMETRIC = (exp.EQ, exp.NEQ, exp.Add, exp.Mul)
@@ -57,10 +56,10 @@ class StatementForms:
     def _query(self) -> ResolvedQuery | None:
         # Forms are made of nodes of the tree, which gives these nodes other parents; so it is no shared one.
         try:
-            (tree,) = shared_trees(self._sql, self._catalog.dialect)
+            query = resolved_query(self._sql, self._catalog, expand_stars=True)
         except ValueError:
             return None
-        return qualify_names(tree, self._catalog, expand_stars=True)
+        return query and ResolvedQuery(self._catalog, tuple(traverse_scope(query.tree.copy())))
 
     @property
     def is_resolved(self) -> bool:
