@@ -8,7 +8,7 @@ added to the package adds a language.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
@@ -122,6 +122,7 @@ def message_of(error: Exception) -> Message | str:
     return message if isinstance(message, Message) else str(error)
 
 
+@lru_cache(maxsize=512)
 def language_of(text: str, otherwise: Language = "en") -> Language:
     """Return the language for the answer to `text`: detected by script, and within a script by its letters.
 
