@@ -75,7 +75,9 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         return _output_without_rows(state)
     source, sql, language = services.source(state.get("source")), state["sql_request"], language_in(state)
     attempt, question = current(state["attempts"]), question_of(state)
-    said = _said(question, state["forms"], source, sql)
+    definitions = applied_definitions(question.asked, source, sql)
+    used = [*(entry["definition"] for entry in definitions), source.instructions]
+    said = Said(question.text, [*question.answers, *state["forms"], *used])
     verified, assumptions = attempt.get("verified"), state.get("assumptions") or []
     is_checked = attempt.get("evidence", {}).get("is_confirmed", False)
     # A verified query is answered without a model, which need not even be configured.
@@ -128,7 +130,7 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     told.checked = is_checked and not verified
     if told.status == "unsure":
         told.alternatives = _alternatives(question, state["attempts"], result, source)
-    told.definitions = applied_definitions(question.asked, source, sql)
+    told.definitions = definitions
     defined = defined_conditions(question.asked, source, sql)
     own = [each for each in summary["conditions"] if each not in defined]
     told.filters = short_words(own, language, has_more=summary["more_conditions"])
@@ -250,12 +252,6 @@ def _alternatives(question: Question, attempts: Sequence[Attempt], result: Resul
         # The draft is an answer without them.
         note(f"no alternatives: {error}")
         return []
-
-
-def _said(question: Question, forms: Sequence[str], source: Source, sql: str) -> Said:
-    """Return the question, the answers and remarks of the user, and the knowledge that the statement uses."""
-    definitions = [entry["definition"] for entry in applied_definitions(question.asked, source, sql)]
-    return Said(question.text, [*question.answers, *forms, *definitions, source.instructions])
 
 
 def _reservations(question: Question, statement: Attempt, not_answered: Sequence[str], source: Source) -> list[str]:
