@@ -13,6 +13,7 @@ from typing import Any
 
 from datasphinx.agent.answers.markdown import without_tables
 from datasphinx.agent.charts.png import png_of_option
+from datasphinx.agent.conversation.reply import status_of
 from datasphinx.agent.errors import DriverMissing
 from datasphinx.agent.formatting.formats import CALENDAR, format_rows, format_single, formats_of
 from datasphinx.agent.messages import Language, language_in, render
@@ -25,6 +26,7 @@ from datasphinx.agent.types import (
     ClarifyingQuestion,
     Confidence,
     Result,
+    Status,
     VerifiedAnswer,
 )
 
@@ -126,6 +128,8 @@ class Response:
     """The entries of the business knowledge that the statement uses."""
     verified: VerifiedAnswer | None = None
     """The verified query that answered the question; None if a model wrote the statement."""
+    status: Status = "ok"
+    """`unsure` for a draft: its value is that of its statement all the same, and its text has the reason."""
     confidence: Confidence | None = None
     """The probability that the answer is right; None if none was fitted."""
     language: Language = "en"
@@ -343,6 +347,7 @@ def response_of(
         definitions=output.get("definitions") or [],
         verified=output.get("verified"),
         plain=output["value"] if output_type else output["answer"],
+        status=status_of(output),
         confidence=output.get("confidence"),
         language=language_in(output),
         filters=output.get("filters") or (),

@@ -7,6 +7,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from datasphinx.agent.graph import build_graph
+from datasphinx.agent.responses import response_of
 from datasphinx.agent.sql.layout import in_lines
 from tests.agent.walk import COUNT, HOW_MANY, calls, correction, final, no_call, nodes, prompts, updates_of, walk
 from tests.conftest import VALID, ScriptedAgent
@@ -232,6 +233,10 @@ def test_no_sentence_states_what_was_judged_wrong(scripted: Scripted, verdicts: 
 
     assert output["status"] == "unsure" and "were placed" not in output["answer"]
     assert output["answer"].startswith("Please note: a check of the query was not satisfied")
+    assert any("a check of the query was not satisfied" in each for each in output["audit"]["notes"])
+    response = response_of(output)
+    assert (response.status, response.value, response.trust) == ("unsure", output["value"], "Not sure")
+    assert "a check of the query was not satisfied" in response._repr_html_()
 
 
 # The log
