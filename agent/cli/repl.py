@@ -33,7 +33,10 @@ _COMMANDS = {
     "/help": "list these commands",
     "/exit": "leave; Ctrl-D does it too",
 }
-_WELCOME = "Ask a question about your data. /help lists the commands, Ctrl-C cancels a question, Ctrl-D leaves."
+_WELCOME = (
+    "Ask a question about your data. /sql prints the statement of an answer, /help lists the commands, "
+    "Ctrl-C cancels a question, Ctrl-D leaves."
+)
 
 
 def converse() -> None:

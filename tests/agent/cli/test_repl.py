@@ -34,6 +34,7 @@ def enter(terminal: Terminal, line: str) -> str:
 
 def test_questions_and_commands(terminal: Terminal, model: FakeOpenAI, tmp_path: Path) -> None:
     model.answers = [REGIONS]
+    assert "/sql prints the statement" in " ".join(terminal.shown.split())
     assert "Asia Pacific" in enter(terminal, "Which regions are there?")
     assert "FROM regions" in enter(terminal, "/sql")
     assert "output: regions.csv" in enter(terminal, "/save regions.csv")
