@@ -35,7 +35,12 @@ _PARTS: dict[str, tuple[int, int]] = {
     **dict.fromkeys(("month", "mon", "monat", "месяц", "月", "月份"), (1, 12)),
     **dict.fromkeys(("quarter", "qtr", "quartal", "квартал", "季度"), (1, 4)),
 }
-"""Range of the integers of a column that ends in the name of a month or quarter: no format says that they are some."""
+"""Range of the integers of a column that ends in the name of a month or quarter.
+
+Words are needed where the statement says nothing: groups are known by its GROUP BY, which `keys` has, while a stored
+column of numbers from 1 to 12, as spreadsheets have beside a year, may as well hold ratings. They also choose the form of
+the period of a year and such a part.
+"""
 _FORMS = {(1, 12): "{}-{:02}", (1, 4): "{}-Q{}"}
 """The period of a year and a month or quarter."""
 
