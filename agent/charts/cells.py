@@ -33,8 +33,9 @@ _IDENTIFIER = re.compile(r"\w+")
 _CAMEL = re.compile(r"(?<=[a-zа-я])(?=[A-ZА-Я])")
 _BUCKET = re.compile(r"(.+)_(year|quarter|month|week|day|hour)")
 _DATES = {"date", "time", "at", "on", "day", "datetime", "timestamp", "created", "updated"}
-"""Words that end the name of a date, which a title tells from other names, as `net_sales_month`. No values depend on it:
-a title is made of a name alone, where no statement is known, as for a table of a file or of another program.
+"""Words that end the name of a date, by which a title tells `created_month` from `net_sales_month`.
+
+Titles alone depend on them: a title is made of a name, also where no statement is known, as for a table of a file.
 """
 AxisKind = Literal["category", "value", "time"]
 Unit = Literal["year", "quarter", "month", "week", "day", "time", "integer", "number"]

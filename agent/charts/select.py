@@ -38,8 +38,8 @@ _PARTS: dict[str, tuple[int, int]] = {
 """Range of the integers of a column that ends in the name of a month or quarter.
 
 Words are needed where the statement says nothing: groups are known by its GROUP BY, which `keys` has, while a stored
-column of numbers from 1 to 12, as spreadsheets have beside a year, may as well hold ratings. They also choose the form of
-the period of a year and such a part.
+column of numbers from 1 to 12, as spreadsheets have beside a year, may as well hold ratings. They also choose the form
+of the period of a year and such a part.
 """
 _FORMS = {(1, 12): "{}-{:02}", (1, 4): "{}-Q{}"}
 """The period of a year and a month or quarter."""
