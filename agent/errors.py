@@ -125,17 +125,20 @@ class Forbidden(Coded):
 
 
 class Unavailable(Coded):
-    """A store, a file or a service that the settings name cannot be used; `reason` says why."""
+    """A store, a file or a service that the settings name cannot be used, or is busy; the facts say why."""
 
     http_status = 503
     exit_codes = {
         "browser_failed": UNREACHABLE,
         "browser_missing": UNREACHABLE,
+        "embedded_model_silent": UNREACHABLE,
         "embedded_model_unavailable": UNREACHABLE,
         "issuer_unavailable": UNREACHABLE,
         "knowledge_not_writable": UNREACHABLE,
         "record_unavailable": UNREACHABLE,
         "settings_not_writable": USAGE,
+        "source_busy": DOMAIN,
+        "threads_unavailable": UNREACHABLE,
     }
 
 
@@ -173,16 +176,6 @@ class SourceFilesUnreadable(Terminal):
     exit_code = UNREACHABLE
     files: str
     reason: str
-
-
-@dataclass(eq=False)
-class SourceBusy(Terminal):
-    """All `places` connections or worker processes of a database stayed in use."""
-
-    code = "source_busy"
-    http_status = 503
-    source: str
-    places: int
 
 
 class Refused(Coded):
@@ -400,16 +393,6 @@ class ModelRejected(Terminal):
     reason: str
 
 
-@dataclass(eq=False)
-class EmbeddedModelSilent(Terminal):
-    """The embedded model did not answer within the time limit of a question."""
-
-    code = "embedded_model_silent"
-    http_status = 503
-    exit_code = UNREACHABLE
-    seconds: float
-
-
 class NotFound(Coded):
     """Nothing has the given id, name or number, or a recorded run cannot be replayed (`reason`)."""
 
@@ -448,17 +431,6 @@ class ThreadBusy(Retryable):
     code = "thread_busy"
     http_status = 409
     thread_id: str
-
-
-@dataclass(eq=False)
-class ThreadsUnavailable(Terminal):
-    """The database of the threads cannot be used."""
-
-    code = "threads_unavailable"
-    http_status = 503
-    exit_code = UNREACHABLE
-    url: str
-    reason: str
 
 
 @dataclass(eq=False)

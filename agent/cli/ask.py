@@ -22,7 +22,7 @@ from datasphinx.agent.errors import (
     NotFound,
     Refused,
     ThreadBusy,
-    ThreadsUnavailable,
+    Unavailable,
     exit_code,
 )
 from datasphinx.agent.messages import Message
@@ -76,7 +76,7 @@ def graph_for(thread: str | None, threads: "Threads", files: Sequence[Path], inp
     Raises:
         NotFound: there is no such thread.
         InputInvalid: feedback refers to an answer about files.
-        ThreadsUnavailable: the threads cannot be read.
+        Unavailable: the threads cannot be read.
     """
     if thread is None:
         return "analyst" if files else "agent"
@@ -137,7 +137,7 @@ class Talk:
         """Return the output of an input; it has a thread id if a later command can continue the thread.
 
         Raises:
-            NotFound, ThreadBusy, ThreadsUnavailable: as for `Conversations`.
+            NotFound, ThreadBusy, Unavailable: as for `Conversations`.
         """
         with self._steps or nullcontext(), closing(self._stream(inputs, self._thread)) as events:
             for kind, content in events:
@@ -341,7 +341,7 @@ def ask(
     view = _View(as_json, verbose)
     try:
         reply = _ask(inputs, options, target, settings, view)
-    except (InputInvalid, ThreadBusy, ThreadsUnavailable, NotFound) as error:
+    except (InputInvalid, ThreadBusy, Unavailable, NotFound) as error:
         if not as_json:
             raise
         reply = _refusal(error, inputs, thread)

@@ -66,7 +66,7 @@ class Conversations:
     `stream` and `astream` raise:
         NotFound: there is no such thread; without a thread id a new thread is created.
         ThreadBusy: another run on the thread is in progress.
-        ThreadsUnavailable: the store cannot be used.
+        Unavailable: the store cannot be used.
     """
 
     def __init__(self, graph: Any, threads: Threads) -> None:
@@ -205,7 +205,7 @@ class ThreadRun:
             StatementCancelled: the run is closed.
             NotFound: there is no such thread, or it has no run with the id `run_id`.
             ThreadBusy: another run on the thread is in progress, and the run cannot be on a new one.
-            ThreadsUnavailable: the store cannot be used.
+            Unavailable: the store cannot be used.
         """
         with self._mutex:
             self.check()
@@ -240,7 +240,7 @@ class ThreadRun:
         Raises:
             StatementCancelled: the run is closed.
             ThreadBusy: the lock was lost, and another run has changed the thread.
-            ThreadsUnavailable: the store cannot be used.
+            Unavailable: the store cannot be used.
         """
         with self._mutex:
             self.check()

@@ -17,7 +17,7 @@ from sqlalchemy.pool import QueuePool
 from datasphinx.agent.conversation.threads import LIST_TABLE, SERIALIZER, Threads
 from datasphinx.agent.core.redact import without_password, without_secrets
 from datasphinx.agent.engines import engine_called
-from datasphinx.agent.errors import ConfigurationError, DriverMissing, ThreadsUnavailable
+from datasphinx.agent.errors import ConfigurationError, DriverMissing, Unavailable
 from datasphinx.agent.messages import Message, message_of
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ class PostgresThreads(Threads):
         try:
             yield
         except self._failures as error:
-            raise ThreadsUnavailable(self.name, _reason(error)) from error
+            raise Unavailable("threads_unavailable", url=self.name, reason=_reason(error)) from error
 
 
 def _reason(error: Exception) -> str:

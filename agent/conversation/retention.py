@@ -21,7 +21,7 @@ def prune_threads(settings: Settings, before: float) -> int:
     Raises:
         ConfigurationError: `threads_url` is not a PostgreSQL URL.
         DriverMissing: the extra `threads` or `postgres` is not installed.
-        ThreadsUnavailable: a store cannot be used.
+        Unavailable: a store cannot be used.
     """
     if settings.threads_url:
         return _prune(open_threads(settings), before)

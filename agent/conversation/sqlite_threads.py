@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from datasphinx.agent.conversation.threads import LIST_TABLE, SERIALIZER, Threads
-from datasphinx.agent.errors import DriverMissing, ThreadsUnavailable
+from datasphinx.agent.errors import DriverMissing, Unavailable
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.sqlite import SqliteSaver
@@ -129,4 +129,4 @@ class SqliteThreads(Threads):
             yield
         except (sqlite3.Error, OSError) as error:
             reason = (getattr(error, "strerror", None) or str(error) or type(error).__name__).splitlines()[0]
-            raise ThreadsUnavailable(self.name, reason.rstrip(".")) from error
+            raise Unavailable("threads_unavailable", url=self.name, reason=reason.rstrip(".")) from error

@@ -29,7 +29,7 @@ class ListedThread(TypedDict):
 
 
 class ThreadList:
-    """The list of one user. All methods raise `ThreadsUnavailable` if the store cannot be used."""
+    """The list of one user. All methods raise `Unavailable` if the store cannot be used."""
 
     def __init__(self, threads: Threads, user: str) -> None:
         """List threads of the store `threads` that `user` has used; users of one owner have separate lists."""

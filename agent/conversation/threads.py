@@ -66,7 +66,7 @@ class Threads(ABC):
         is_persistent: whether other processes find the threads.
         owner: the tenant whose threads these are; only this tenant finds them. Empty for a single tenant.
 
-    All methods, and the blocks of `lock` and `saver`, raise `ThreadsUnavailable` if the store cannot be used.
+    All methods, and the blocks of `lock` and `saver`, raise `Unavailable` if the store cannot be used.
     """
 
     is_persistent = True

@@ -23,7 +23,7 @@ class SharedRegistry(Registry):
     """Store files and datasets in the shared database, with local copies in a folder of `data_dir`.
 
     Copies are fetched on first use. A deletion takes effect in all processes at once; the copies on other machines are
-    removed at their next listing. Every method raises `ThreadsUnavailable` if the database is unavailable.
+    removed at their next listing. Every method raises `Unavailable` if the database is unavailable.
     """
 
     def __init__(self, data_dir: Path, limits: LoadLimits, shared: SharedFiles) -> None:

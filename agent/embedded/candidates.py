@@ -17,10 +17,10 @@ from datasphinx.agent.embedded.grammar.statement import StatementGrammar
 from datasphinx.agent.embedded.selection import ExecutedCandidate, Selection, executed_candidate, is_decided, select
 from datasphinx.agent.errors import (
     BudgetExceeded,
-    EmbeddedModelSilent,
     ModelAnswerUnreadable,
     PermissionDenied,
     StatementError,
+    Unavailable,
 )
 from datasphinx.agent.llm.client import WrittenText
 from datasphinx.agent.llm.logprobs import Token
@@ -62,7 +62,7 @@ def sample_texts(write: Write, count: int, grammar: StatementGrammar | None = No
     question is used up, or if they have 800 characters together.
 
     Raises:
-        BudgetExceeded, EmbeddedModelSilent: the budget or the time does not allow a single text.
+        BudgetExceeded, Unavailable: the budget or the time does not allow a single text.
         ModelUnreachable, ModelRejected: see `ModelClient.write`.
     """
     if grammar:
@@ -88,7 +88,7 @@ def sample_texts(write: Write, count: int, grammar: StatementGrammar | None = No
             chars += len(written.text)
         except ModelAnswerUnreadable as error:
             written, chars = WrittenText(""), chars + len(error.text)
-        except (BudgetExceeded, EmbeddedModelSilent):
+        except (BudgetExceeded, Unavailable):
             return
         yield written
 

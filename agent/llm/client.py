@@ -21,11 +21,11 @@ from datasphinx.agent.core.text import valid_text
 from datasphinx.agent.errors import (
     BudgetExceeded,
     DatasphinxError,
-    EmbeddedModelSilent,
     InternalError,
     ModelAnswerUnreadable,
     ModelRejected,
     ModelUnreachable,
+    Unavailable,
 )
 from datasphinx.agent.llm.ability import Ability
 from datasphinx.agent.llm.capabilities import Capabilities
@@ -279,7 +279,7 @@ class ModelClient:
 
         Raises:
             ModelAnswerUnreadable: the text was cut off.
-            EmbeddedModelSilent: the embedded model exceeded the time limit of a question.
+            Unavailable: the embedded model exceeded the time limit of a question.
             ModelUnreachable, ModelRejected, BudgetExceeded: as for `ask`.
         """
         import openai
@@ -427,11 +427,11 @@ class ModelClient:
             else (),
         )
 
-    def _failure(self, error: Exception) -> ModelUnreachable | ModelRejected | EmbeddedModelSilent:
+    def _failure(self, error: Exception) -> ModelUnreachable | ModelRejected | Unavailable:
         import openai
 
         if self.embedded and isinstance(error, (openai.APITimeoutError, TimeoutError)):
-            return EmbeddedModelSilent(self._settings.max_question_s)
+            return Unavailable("embedded_model_silent", seconds=self._settings.max_question_s)
         return self.failures.of(error)
 
     def _unreadable(self, schema: str, text: str, problem: str) -> ModelAnswerUnreadable:

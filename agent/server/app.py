@@ -152,7 +152,7 @@ def serve(host: str = "127.0.0.1", port: int = 8000, settings: Settings | None =
     Raises:
         ConfigurationError: a setting is wrong, or the address is not loopback and there are neither keys nor tokens.
         DriverMissing: as for `create_app`, or uvicorn or the extra `otel` is not installed.
-        Unavailable, ThreadsUnavailable: the run record or the thread store cannot be used.
+        Unavailable: the run record or the thread store cannot be used.
     """
     services = Services(settings, any_source=False)
     app = create_app(services)
@@ -181,7 +181,7 @@ def check_stores(settings: Settings) -> None:
 
     Raises:
         DriverMissing: the extra `otel`, or that of a store, is not installed.
-        Unavailable, ThreadsUnavailable: the run record or the thread store cannot be used.
+        Unavailable: the run record or the thread store cannot be used.
     """
     check_installed(settings)
     if settings.record:

@@ -114,7 +114,7 @@ def refresh(tenant: Tenant, board_id: str, pin: Pin, stop: Cancellation) -> None
     The rows of an earlier result are not kept after an error.
 
     Raises:
-        ThreadsUnavailable: the result cannot be stored.
+        Unavailable: the result cannot be stored.
     """
     services = tenant.services
     try:
@@ -195,7 +195,7 @@ class ScheduledRefreshes:
         Answers whose rows depend on the user are left out, and so are all answers of a tenant that has reached a limit.
 
         Raises:
-            ThreadsUnavailable: the boards cannot be read.
+            Unavailable: the boards cannot be read.
         """
         now = self._clock()
         for name, board in await run_in_thread(lambda: claim_due(self._server.boards.database, now, INTERVALS)):

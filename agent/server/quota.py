@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import text
 
-from datasphinx.agent.errors import LimitReached, ThreadsUnavailable
+from datasphinx.agent.errors import LimitReached, Unavailable
 from datasphinx.agent.messages import Message
 from datasphinx.agent.record.step import ModelCall
 from datasphinx.agent.settings import TenantSettings
@@ -105,7 +105,7 @@ class UsageStore:
         """Lock the counter and return it with the time, in seconds since 1970; saved unless the block raises.
 
         Raises:
-            ThreadsUnavailable: the counter cannot be read or written.
+            Unavailable: the counter cannot be read or written.
         """
         with self._lock, self._database.transaction() as connection:
             stored = connection.execute(_LOCK, {"owner": self._owner}).scalar_one()
@@ -129,7 +129,7 @@ class Quota:
 
         Raises:
             LimitReached: a limit is reached.
-            ThreadsUnavailable: the counter cannot be read or written.
+            Unavailable: the counter cannot be read or written.
         """
         allowed = self._allowed
         if allowed.questions_per_minute is allowed.tokens_per_day is allowed.usd_per_day is None:
@@ -141,7 +141,7 @@ class Quota:
         """Count the tokens and the cost of a model call.
 
         Raises:
-            ThreadsUnavailable: the counter cannot be read or written; the call is counted with the next one.
+            Unavailable: the counter cannot be read or written; the call is counted with the next one.
         """
         if self._allowed.tokens_per_day is self._allowed.usd_per_day is None:
             return
@@ -151,7 +151,7 @@ class Quota:
             with self._counts.counting() as (counter, _):
                 for uncounted in calls:
                     counter.spend(uncounted)
-        except ThreadsUnavailable:
+        except Unavailable:
             with self._lock:
                 self._uncounted += calls
             raise

@@ -27,10 +27,10 @@ from datasphinx.agent.engines.privileges import Grants
 from datasphinx.agent.errors import (
     ConfigurationError,
     DriverMissing,
-    SourceBusy,
     SourceFilesUnreadable,
     SourceNotFound,
     SourceUnreachable,
+    Unavailable,
 )
 from datasphinx.agent.messages import Message
 from datasphinx.agent.sql.failures import connection_failure
@@ -138,7 +138,7 @@ class Database:
     def product(self) -> str:
         """Name and version of the engine for prompts. Connects to the server once, which tells the version."""
         if not self.kind.in_worker:
-            with suppress(SourceUnreachable, SourceBusy), self.connect():
+            with suppress(SourceUnreachable, Unavailable), self.connect():
                 pass
         return self.kind.product(self.engine.dialect)
 
@@ -205,7 +205,7 @@ class Database:
 
         Raises:
             SourceUnreachable: the database cannot be opened.
-            SourceBusy: no pooled connection became free in time.
+            Unavailable: no pooled connection became free in time.
         """
         with self.file.in_use(_POOL_WAIT_S) if self.kind.in_worker else nullcontext(), self._open() as connection:
             yield connection
@@ -214,7 +214,7 @@ class Database:
         try:
             return self.engine.connect()
         except PoolExhausted as error:
-            raise SourceBusy(self.name, _POOL_SIZE + _POOL_OVERFLOW) from error
+            raise Unavailable("source_busy", source=self.name, places=_POOL_SIZE + _POOL_OVERFLOW) from error
         except (SQLAlchemyError, sqlite3.Error, OSError, RuntimeError) as error:
             raise self.unreachable(error) from error
 
@@ -235,7 +235,7 @@ class Database:
         """Return the privileges of the account other than read access; files are always opened read-only.
 
         Raises:
-            SourceUnreachable, SourceBusy: the database does not answer.
+            SourceUnreachable, Unavailable: the database does not answer.
         """
         if self.kind.in_worker:
             return Grants()

@@ -104,7 +104,7 @@ def execute(
         StatementCancelled: it was cancelled.
         SourceUnreachable: the database does not answer, or the connection was lost.
         SourceFilesUnreadable: a file of a view cannot be read.
-        SourceBusy: no connection or worker became free in time.
+        Unavailable: no connection or worker became free in time.
     """
     started = time.perf_counter()
     step = current_step.get()

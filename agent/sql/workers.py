@@ -23,12 +23,12 @@ from datasphinx.agent.engines import engines
 from datasphinx.agent.errors import (
     DatasphinxError,
     PermissionDenied,
-    SourceBusy,
     SourceFilesUnreadable,
     SourceUnreachable,
     StatementCancelled,
     StatementFailed,
     StatementTimeout,
+    Unavailable,
 )
 from datasphinx.agent.messages import Message
 from datasphinx.agent.sql.failures import connection_reason, kind_of_text
@@ -66,11 +66,11 @@ class DatabaseFile:
         """Wait until nothing else uses the database, if the engine lets one process open it at a time: chDB.
 
         Raises:
-            SourceBusy: it did not become free in time.
+            Unavailable: it did not become free in time.
         """
         lock = _folder_lock(self.path) if engines()[self.engine].is_folder else None
         if lock and not lock.acquire(timeout=wait_s):
-            raise SourceBusy(self.name, 1)
+            raise Unavailable("source_busy", source=self.name, places=1)
         try:
             yield
         finally:
@@ -110,10 +110,10 @@ class Workers:
             StatementCancelled: `cancellation` was requested.
             StatementFailed: the engine rejected it, or it exceeded the memory limit.
             SourceUnreachable, SourceFilesUnreadable: a file cannot be read.
-            SourceBusy: no worker became free within the time limit.
+            Unavailable: no worker became free within the time limit.
         """
         if not self._slots.acquire(timeout=limits.timeout_s):
-            raise SourceBusy(file.name, _POOL_SIZE)
+            raise Unavailable("source_busy", source=file.name, places=_POOL_SIZE)
         try:
             with file.in_use(limits.timeout_s):
                 worker = self._acquire()

@@ -57,7 +57,7 @@ class Pin:
 class BoardStore:
     """The boards of one tenant. Thread-safe.
 
-    Every method raises `ThreadsUnavailable` if the database cannot be used.
+    Every method raises `Unavailable` if the database cannot be used.
     """
 
     def __init__(self, database: SharedDatabase, tenant: str) -> None:

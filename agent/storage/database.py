@@ -26,7 +26,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import SQLAlchemyError
 
 from datasphinx.agent.core.redact import without_password
-from datasphinx.agent.errors import ThreadsUnavailable
+from datasphinx.agent.errors import Unavailable
 from datasphinx.agent.record.migrations import Migration, StoreTooNew, is_current, migrate, migrations_table
 from datasphinx.agent.record.store import create_store_engine, reason_of
 
@@ -125,20 +125,20 @@ class SharedDatabase:
         """Provide a connection inside a transaction, which must be short: other threads wait for the connection.
 
         Raises:
-            ThreadsUnavailable: the database is unreachable or reports an error.
+            Unavailable: the database is unreachable or reports an error.
         """
         try:
             with self._engine().begin() as connection:
                 yield connection
         except (SQLAlchemyError, OSError, ImportError, StoreTooNew) as error:
-            raise ThreadsUnavailable(self.name, reason_of(error)) from error
+            raise Unavailable("threads_unavailable", url=self.name, reason=reason_of(error)) from error
 
     @contextmanager
     def long_transaction(self) -> Iterator[Connection]:
         """Provide a connection inside a transaction of up to two minutes; at most two run at the same time.
 
         Raises:
-            ThreadsUnavailable: the database is unreachable or reports an error.
+            Unavailable: the database is unreachable or reports an error.
         """
         with self._long_slots, self.transaction() as connection:
             for limit in ("lock_timeout", "statement_timeout"):

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, bindparam, column, delete, literal_column, se
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.dml import ReturningInsert
 
-from datasphinx.agent.errors import ThreadsUnavailable
+from datasphinx.agent.errors import Unavailable
 from datasphinx.agent.messages import Message
 from datasphinx.agent.storage.database import SharedDatabase
 
@@ -32,7 +32,7 @@ _CONTENT = select(_parts.c.content).where(
 class SharedFiles:
     """The files of one owner, by ids derived from their content. Thread-safe.
 
-    Every method raises `ThreadsUnavailable` if the database is unreachable or reports an error.
+    Every method raises `Unavailable` if the database is unreachable or reports an error.
     """
 
     def __init__(self, database: SharedDatabase, owner: str) -> None:
@@ -73,7 +73,9 @@ class SharedFiles:
             if row is None:
                 return False
             if self._write(connection, file_id, row.bytes, target) != row.sha256:
-                raise ThreadsUnavailable(self._database.name, Message("file_damaged", file=file_id))
+                raise Unavailable(
+                    "threads_unavailable", url=self._database.name, reason=Message("file_damaged", file=file_id)
+                )
         return True
 
     def delete(self, file_id: str) -> bool:

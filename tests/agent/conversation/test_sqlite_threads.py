@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from datasphinx.agent.conversation.sqlite_threads import SqliteThreads
-from datasphinx.agent.errors import ThreadsUnavailable
+from datasphinx.agent.errors import Unavailable
 
 
 def times_open(path: Path) -> int:
@@ -21,7 +21,7 @@ def test_a_file_that_cannot_be_used_is_not_kept_open(tmp_path: Path) -> None:
     threads = SqliteThreads(tmp_path)
     threads.path.write_bytes(b"no database at all" * 1000)
     for _ in range(3):
-        with pytest.raises(ThreadsUnavailable), threads.saver():
+        with pytest.raises(Unavailable), threads.saver():
             pass
     assert times_open(threads.path) == 0
 

@@ -13,7 +13,7 @@ from datasphinx.agent.datasets.limits import LoadLimits
 from datasphinx.agent.datasets.options import LoadOptions
 from datasphinx.agent.datasets.shared_registry import SharedRegistry
 from datasphinx.agent.datasets.source import DatasetSources
-from datasphinx.agent.errors import DatasphinxError, NotFound, ThreadsUnavailable
+from datasphinx.agent.errors import DatasphinxError, NotFound, Unavailable
 from datasphinx.agent.storage import files
 from datasphinx.agent.storage.database import SharedDatabase
 from datasphinx.agent.storage.files import SharedFiles
@@ -179,7 +179,7 @@ def test_damage_in_the_database_is_seen(opened: Opened, database: SharedDatabase
     dataset = one.create(add(one))
     with database.transaction() as connection:
         connection.execute(text("UPDATE datasphinx_file_parts SET content = 'other'"))
-    with pytest.raises(ThreadsUnavailable, match="damaged"):
+    with pytest.raises(Unavailable, match="damaged"):
         other.path_of(dataset.dataset_id)
 
 
@@ -197,7 +197,7 @@ def test_a_database_that_is_away_and_comes_back(tmp_path: Path) -> None:
         file_id = add(registry)
         proxy.cut()
         for call in (registry.datasets, registry.files, lambda: registry.create(file_id), lambda: add(registry)):
-            with pytest.raises(ThreadsUnavailable):
+            with pytest.raises(Unavailable):
                 call()
         proxy.mend()
         assert registry.datasets() == []

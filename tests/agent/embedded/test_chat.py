@@ -17,7 +17,7 @@ from datasphinx.agent.connect import connect_model
 from datasphinx.agent.embedded import server as local
 from datasphinx.agent.embedded.prefix_cache import PrefixCache
 from datasphinx.agent.embedded.server import Endpoint
-from datasphinx.agent.errors import EmbeddedModelSilent
+from datasphinx.agent.errors import Unavailable
 from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.record.step import Step, current_step, new_audit
 from datasphinx.agent.settings import load_settings
@@ -180,7 +180,7 @@ def test_a_run_that_waits_for_another_answer_says_so(start: Any, connect: Any) -
 def test_waiting_for_another_answer_ends_with_the_time_of_the_question(start: Any, connect: Any) -> None:
     fake, endpoint = start()
     client = connect(endpoint, seconds=0.02)
-    with local.request_lock, pytest.raises(EmbeddedModelSilent, match=r"within 0\.02 s"):
+    with local.request_lock, pytest.raises(Unavailable, match=r"within 0\.02 s"):
         client.write(prompt("How many?"))
     assert fake.kinds == []
 
@@ -192,7 +192,7 @@ def test_a_request_has_the_time_that_is_left_of_the_question(start: Any, connect
     step = Step("generate_sql", {**new_audit("trace"), "latency_ms": 29_950.0})
     token = current_step.set(step)
     try:
-        with pytest.raises(EmbeddedModelSilent):
+        with pytest.raises(Unavailable):
             client.write(prompt("How many?"))
     finally:
         current_step.reset(token)

@@ -5,7 +5,7 @@ import pytest
 
 from datasphinx.agent.embedded.candidates import from_branches, sample_texts
 from datasphinx.agent.embedded.grammar.statement import StatementGrammar, statement_grammar
-from datasphinx.agent.errors import BudgetExceeded, DatasphinxError, EmbeddedModelSilent, ModelAnswerUnreadable
+from datasphinx.agent.errors import BudgetExceeded, DatasphinxError, ModelAnswerUnreadable, Unavailable
 from datasphinx.agent.llm.client import WrittenText
 from datasphinx.agent.llm.logprobs import Token
 from datasphinx.agent.schema.catalog import Catalog, Column, ForeignKey, Table
@@ -88,7 +88,9 @@ def test_only_samples_follow_a_certain_text(grammar: StatementGrammar) -> None:
     assert [call["temperature"] for call in model.calls] == [0.0, 0.4, 0.4, 1.0, 1.0, 1.0]
 
 
-@pytest.mark.parametrize("error", [BudgetExceeded("calls", "DATASPHINX_MAX_LLM_CALLS"), EmbeddedModelSilent(60.0)])
+@pytest.mark.parametrize(
+    "error", [BudgetExceeded("calls", "DATASPHINX_MAX_LLM_CALLS"), Unavailable("embedded_model_silent", seconds=60.0)]
+)
 def test_the_texts_end_with_the_budget_and_the_time(grammar: StatementGrammar, error: DatasphinxError) -> None:
     model = Model(WrittenText("FROM customers SELECT name", -3.0, UNCERTAIN), limit=2, error=error)
     assert len(list(sample_texts(model, 3, grammar))) == 2

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from datasphinx.agent.connect import connect_model
 from datasphinx.agent.embedded.prefix_cache import PrefixCache
 from datasphinx.agent.embedded.server import Endpoint
-from datasphinx.agent.errors import EmbeddedModelSilent, ModelAnswerUnreadable, ModelRejected, ModelUnreachable
+from datasphinx.agent.errors import ModelAnswerUnreadable, ModelRejected, ModelUnreachable, Unavailable
 from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.llm.schemas import GeneratedSQL
 from datasphinx.agent.record.step import ModelCall
@@ -111,7 +111,7 @@ def test_the_embedded_model_has_the_time_of_a_question_and_is_asked_once(
     monkeypatch.setattr("datasphinx.agent.embedded.server.embedded_endpoint", lambda *_, **__: endpoint)
     client = connect_model(load_settings(llm_timeout_s=0.01, max_question_s=0.5))
     try:
-        with pytest.raises(EmbeddedModelSilent, match=r"within 0\.5 s: the machine is busy") as caught:
+        with pytest.raises(Unavailable, match=r"within 0\.5 s: the machine is busy") as caught:
             client.write([HumanMessage("How many?")])
     finally:
         released.set()

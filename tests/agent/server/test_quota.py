@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import make_url
 
-from datasphinx.agent.errors import LimitReached, ThreadsUnavailable
+from datasphinx.agent.errors import LimitReached, Unavailable
 from datasphinx.agent.record.store import sqlite_url
 from datasphinx.agent.server.quota import Quota, UsageCounter, UsageStore
 from datasphinx.agent.settings import TenantSettings
@@ -139,9 +139,9 @@ def test_a_database_that_is_away_and_comes_back(tmp_path: Path) -> None:
         quota = Quota(UsageStore(SharedDatabase(through), "acme"), allowed)
         quota.admit(1)
         proxy.cut()
-        with pytest.raises(ThreadsUnavailable):
+        with pytest.raises(Unavailable):
             quota.admit(1)
-        with pytest.raises(ThreadsUnavailable):
+        with pytest.raises(Unavailable):
             quota.spend(call(50))
         proxy.mend()
         quota.admit(1)

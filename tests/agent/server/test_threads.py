@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import make_url
 
 from datasphinx.agent.conversation.threads import open_threads
-from datasphinx.agent.errors import ConfigurationError, DriverMissing, ThreadsUnavailable
+from datasphinx.agent.errors import ConfigurationError, DriverMissing, Unavailable
 from datasphinx.agent.llm.scripted import ScriptedModel
 from datasphinx.agent.server.app import create_app, serve
 from datasphinx.agent.services import Services
@@ -245,7 +245,7 @@ def test_a_store_that_cannot_be_reached_is_an_error_without_its_password(cache_d
 
     assert (output["error"]["code"], output["status"]) == ("threads_unavailable", "error")
     assert "swordfish" not in response.text and "me:***@127.0.0.1:1" in output["answer"]
-    with pytest.raises(ThreadsUnavailable):
+    with pytest.raises(Unavailable):
         serve(settings=load_settings(cache_dir=cache_dir, threads_url=nowhere))
 
 

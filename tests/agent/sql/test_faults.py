@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, make_url
 
-from datasphinx.agent.errors import SourceBusy, SourceUnreachable, StatementFailed, StatementTimeout
+from datasphinx.agent.errors import SourceUnreachable, StatementFailed, StatementTimeout, Unavailable
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql import database as database_module
 from datasphinx.agent.sql.execute import execute
@@ -101,7 +101,7 @@ def test_a_pool_that_is_exhausted(
         monkeypatch.setattr(database_module, name, value)
     source = open_url(server.url, Limits(5, 10))
     request.addfinalizer(source.close)
-    with source.database.connect(), pytest.raises(SourceBusy, match="All 1 connections"):
+    with source.database.connect(), pytest.raises(Unavailable, match="All 1 connections"):
         source.execute(COUNT)
     assert source.execute(COUNT)["rows"] == [[3]]
 
