@@ -290,7 +290,7 @@ class HeaderFinder:
         numbers = [self._numbers[index][place] for place in places]
         if any(number is None for number in numbers):
             return False
-        rows = [[row[place] for place in places] for row in self._numbers[index + 1 :]]
+        rows = [[self._numbers[row][place] for place in places] for row in self._below(index)]
         columns = [[number for number in column if number is not None] for column in zip(*rows, strict=True)]
         is_outside = all(
             column and not min(column) <= number <= max(column)

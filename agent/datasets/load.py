@@ -59,7 +59,7 @@ _ENCRYPTED = re.compile(_PACKAGE + b"|" + _FILE_PASS, re.DOTALL)
 _MAX_MATCH_BYTES = 40
 """Maximum length in bytes of a match of `_ENCRYPTED`."""
 
-_VERSION = 8
+_VERSION = 9
 """Increase when the same file would load into a different table."""
 _DIGITS = 16
 _SHOWN_SHEETS = 12
@@ -251,10 +251,15 @@ class _Located:
         rows = self.head.rows[self.header.first : self.header.first + self.header.rows]
         return [tuple(cell.text for cell in row) for row in rows]
 
+    @property
+    def texts_above(self) -> list[str]:
+        """The texts of the rows above the header."""
+        texts = [" ".join(cell.text.strip() for cell in row).strip() for row in self.head.rows[: self.header.first]]
+        return list(filter(None, texts))
+
     def rows_above(self) -> Warning | None:
         """Return the warning about the rows above the header."""
-        texts = [" ".join(cell.text.strip() for cell in row).strip() for row in self.head.rows[: self.header.first]]
-        texts = list(filter(None, texts))
+        texts = self.texts_above
         return Warning("rows_above", "", {"count": len(texts), "example": texts[0][:_SHOWN_TEXT]}) if texts else None
 
     @property
@@ -323,7 +328,8 @@ def _load_cells(
         if replaced:
             facts = {"count": replaced, "encoding": part.cell_file.whole.encoding}
             warnings.append(Warning("replaced_characters", "", facts))
-        sources.append(Part(rest, part.cell_file, part.header, row, part.label, has_blank_lines, part.header_texts))
+        texts = part.header_texts, part.texts_above
+        sources.append(Part(rest, part.cell_file, part.header, row, part.label, has_blank_lines, *texts))
     layout = Layout.of(sources, "sheet" if is_union else "table" if len(parts) > 1 else "")
     report = replace(report, warnings=tuple(warnings))
     is_small = sum(part.rest.stat().st_size for part in sources) * _MEMORY_RATIO <= job.loading.limits.memory_mb << 20

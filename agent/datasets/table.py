@@ -1,5 +1,6 @@
 """Write the table of a dataset: from cells read as text, or from Parquet and JSON, whose columns are typed."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
@@ -69,6 +70,8 @@ class Part:
     label: str = ""
     has_blank_lines: bool = False
     header_texts: Sequence[Sequence[str]] = ()
+    texts_above: Sequence[str] = ()
+    """The texts of the rows above the header."""
 
 
 @dataclass(frozen=True)
@@ -291,7 +294,8 @@ def _count_typed(plans: Sequence[ColumnPlan]) -> int:
 def _hide_headers(work: Workspace, parts: Sequence[Part], layout: Layout) -> list[Warning]:
     """Leave out the rows that repeat a header row, as on each printed page; return the warning about them.
 
-    Case, white space and byte order marks do not matter.
+    Case, white space and byte order marks do not matter. With them go the lines above the header that each page has,
+    whose numbers may differ.
     """
     repeated: list[int] = []
     for number, part in enumerate(parts):
@@ -302,7 +306,7 @@ def _hide_headers(work: Workspace, parts: Sequence[Part], layout: Layout) -> lis
         texts = [[*row, *[""] * (len(columns) - len(row))][: len(columns)] for row in texts]
         texts = [row for row in texts if sum(map(bool, row)) >= _MIN_REPEATED]
         fields = [
-            rf"coalesce(trim(lower(regexp_replace({each.trimmed}, '[\s\x{{FEFF}}]+', ' ', 'g'))), '')"
+            rf"coalesce(trim(lower(regexp_replace({each.trimmed}, '[\s\p{{Z}}\x{{FEFF}}]+', ' ', 'g'))), '')"
             for each in columns
         ]
         for row in texts:
@@ -313,6 +317,15 @@ def _hide_headers(work: Workspace, parts: Sequence[Part], layout: Layout) -> lis
                 f"SELECT rowid FROM {_RAW} WHERE filled AND part = ? AND "
                 f"CASE WHEN {is_first} THEN [{', '.join(fields)}] = ?::VARCHAR[] END",
                 [number, len(row[first]), 2 * len(row[first]) + _MAX_MARKS, row[first], row],
+            )
+            repeated += [each[0] for each in found]
+        if repeated and part.texts_above:
+            words = f"concat_ws(' ', {', '.join(each.trimmed for each in columns)})"
+            lines = [re.sub(r"\d+", "0", text) for text in part.texts_above]
+            found = work.run(
+                f"SELECT rowid FROM {_RAW} WHERE filled AND part = ? AND regexp_replace({words}, '[0-9]+', '0', 'g') "
+                "IN (SELECT unnest(?::VARCHAR[]))",
+                [number, lines],
             )
             repeated += [each[0] for each in found]
     if not repeated:

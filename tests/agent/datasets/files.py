@@ -483,6 +483,15 @@ AUTOMATIC |= {
         text(["Id", "Net\nprice"], [1, 2], [3, 4], ["ID", "NET  PRICE"], [5, 6], ["\ufeffid", "net price"], [7, 8]),
         ["Id", "Net price"], [[1, 2], [3, 4], [5, 6], [7, 8]], {"header_repeated"}, name="a.csv",
     ),
+    "a title and a header on each page": Case(
+        text(["List, page 1"], ["id", "net price"], [1, 2], [3, 4], ["List, page 2"], ["id", "net\u00a0price"], [5, 6]),
+        ["id", "net price"], [[1, 2], [3, 4], [5, 6]], {"header_repeated", "rows_above"}, name="a.csv",
+    ),
+    "a header of years on each page": Case(
+        text(["area", 2021, 2022], ["N", 1, 2], ["S", 3, 4], ["area", 2021, 2022], ["E", 5, 6], ["W", 6, 7]),
+        ["area", "2021", "2022"], [["N", 1, 2], ["S", 3, 4], ["E", 5, 6], ["W", 6, 7]], {"header_repeated"},
+        name="a.csv",
+    ),
     "two header rows on each page": Case(
         sheet(["area", 2024, None], [None, "sold", "back"], ["N", 1, 2], ["area", 2024, None], [None, "sold", "back"],
               ["S", 3, 4]),
