@@ -426,9 +426,10 @@ class _Reader:
             return self._text(*warnings)
         type_name = self._exact_type(used or values, fitting, mark if used else ".", type_name)
         text = column.text if not values or column.cells.foreign else column.cells.text
-        sql = numbers.number_sql(text, used, mark, type_name) if used else f"TRY_CAST({column.text} AS {type_name})"
-        if values and used:
-            sql = f"coalesce(TRY_CAST({column.cells.value} AS {type_name}), {sql})"
+        sql = numbers.number_sql(text, used, mark, type_name) if used else ""
+        if values:
+            value = numbers.number_sql(column.cells.value if used else column.text, values, ".", type_name)
+            sql = f"coalesce({value}, {sql})" if used else value
         sql = self._guarded(sql, fitting)
         plan = Plan(sql, type_name, _total(fitting))
         warnings = [*self._number_warnings(fitting, mark), *warnings]
@@ -491,7 +492,7 @@ class _Reader:
             warnings.append(column.warn("text_converted", {"count": _total(texts)}))
         percent = [shape for shape in fitting if forms[shape].percent]
         if percent:
-            bare = [shape for shape in texts if not forms[shape].percent and (shape.low, shape.high) != (0, 0)]
+            bare = [shape for shape in fitting if not forms[shape].percent and (shape.low, shape.high) != (0, 0)]
             if bare:
                 facts = {"count": _total(percent), "without": _total(bare)}
                 warnings.append(column.warn("percent_mixed", facts, bare))

@@ -13,6 +13,7 @@ import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -122,7 +123,8 @@ def _read(path: Path, request: dict[str, Any]) -> dict[str, Any]:
             left = sheet.start[1] if sheet.start else 0
             target = Path(request["folder"], f"cells_{number}.csv")
             padded = {place - left: digits for place, digits in _zero_padded(path, sheet.name).items()}
-            blocks = _write(_fields(sheet.iter_rows(), padded), target)
+            percents = ((row, place - left) for row, place in _percentages(path, sheet.name))
+            blocks = _write(_fields(sheet.iter_rows(), padded, percents), target)
             merged = [
                 [top, first - left, bottom, last - left]
                 for (top, first), (bottom, last) in sheet.merged_cell_ranges or ()
@@ -137,6 +139,13 @@ def _zero_padded(path: Path, sheet: str) -> dict[int, int]:
         with zipfile.ZipFile(path) as archive, suppress(KeyError, ValueError, ParseError):
             return OpenXmlWorkbook(archive).zero_padded(sheet)
     return {}
+
+
+def _percentages(path: Path, sheet: str) -> Iterator[tuple[int, int]]:
+    """Yield the row and column of the cells that are shown as percentages, row by row."""
+    if path.suffix in _OPEN_XML:
+        with zipfile.ZipFile(path) as archive, suppress(KeyError, ValueError, ParseError):
+            yield from OpenXmlWorkbook(archive).percentages(sheet)
 
 
 def _add_marks(path: Path, read: list[dict[str, Any]]) -> None:
@@ -212,18 +221,29 @@ def _sheets(
         raise SheetError("empty", "")
 
 
-def _fields(rows: Iterator[Sequence[CellValue]], padded: dict[int, int]) -> Iterator[tuple[str, ...]]:
+def _fields(
+    rows: Iterator[Sequence[CellValue]], padded: dict[int, int], percents: Iterator[tuple[int, int]]
+) -> Iterator[tuple[str, ...]]:
     """Yield two fields for each cell of the rows: its text, and a value of another type as text.
 
-    Most cells of a column have one type, so a column of many rows is converted at once.
+    Percentages have their sign. Most cells of a column have one type, so a column of many rows is converted at once.
     """
+    end, percent = 0, next(percents, None)
     while batch := list(islice(rows, _BATCH)):
+        first, end = end, end + len(batch)
+        shown: dict[int, list[int]] = {}
+        while percent and percent[0] < end:
+            shown.setdefault(percent[1], []).append(percent[0] - first)
+            percent = next(percents, None)
         columns: list[Sequence[str]] = []
         for place, cells in enumerate(zip(*batch, strict=True)):
             texts, values = _column(cells)
             if digits := padded.get(place):
                 texts = [value.zfill(digits) if value.isdigit() else texts[at] for at, value in enumerate(values)]
                 values = ["" if value.isdigit() else value for value in values]
+            for at in shown.get(place, ()):
+                if isinstance(cells[at], float):
+                    values[at] = f"{(Decimal(values[at]) * 100).normalize():f}%"
             columns += texts, values
         yield from zip(*columns, strict=True)
 

@@ -1,4 +1,4 @@
-"""Facts of an .xlsx workbook that its reader does not tell: hidden rows, errors, results of formulas, leading zeros.
+"""Facts of an .xlsx workbook that its reader does not tell: hidden rows, errors, results of formulas, formats of cells.
 
 They are searched for in the XML of the worksheets (ECMA-376, part 1, 18.2 and 18.3). This module runs in the process of
 `datasphinx.agent.datasets.excel_process` and needs only the standard library.
@@ -10,6 +10,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Iterator
 from datetime import date
+from functools import cached_property
 from typing import IO, NamedTuple
 from xml.etree.ElementTree import Element, iterparse
 
@@ -20,7 +21,10 @@ _HIDDEN = re.compile(rb'<row [^<>]*\bhidden="(?:1|true)"')
 _ERROR = re.compile(rb'<c [^<>]*\bt="e"')
 _NO_RESULT = re.compile(rb"<f(?: [^<>]*)?(?:/>|>[^<]*</f>)(?:<v ?/>|<v></v>)?</c>")
 _ZERO_RESULT = re.compile(rb"</f><v>0</v></c>")
-_STYLED = re.compile(rb'<c r="([A-Z]+)\d+" s="(\d+)"(?: t="n")?><')
+_STYLED = re.compile(rb'<c r="([A-Z]+)(\d+)" s="(\d+)"(?: t="n")?><')
+_LITERAL = re.compile(r'"[^"]*"|\\.')
+_PERCENTS = {"9": "0%", "10": "0.00%"}
+"""The formats of percentages that have no code in a workbook (ECMA-376, part 1, 18.8.30)."""
 
 
 class Marks(NamedTuple):
@@ -62,15 +66,9 @@ class OpenXmlWorkbook:
 
     def marks(self, name: str) -> Marks:
         """Return the marks of a sheet; results of 0 count only if the workbook is to be calculated on opening."""
-        marks, rest = Marks(), b""
-        with self._archive.open(self._parts[name]) as file:
-            while data := file.read(_CHUNK):
-                data = rest + data
-                # A cell may continue in the next part.
-                end = max(0, data.rfind(b"<c "), data.rfind(b"<row "))
-                data, rest = data[:end], data[end:]
-                marks = _added(marks, data)
-        marks = _added(marks, rest)
+        marks = Marks()
+        for data in self._chunks(name):
+            marks = _added(marks, data)
         return marks if self._is_calculated_later else marks._replace(zeros=0)
 
     def zero_padded(self, name: str) -> dict[int, int]:
@@ -78,26 +76,48 @@ class OpenXmlWorkbook:
 
         The most frequent format near the start of the sheet tells.
         """
-        digits = self._digits_of_formats() if "xl/styles.xml" in self._archive.namelist() else {}
+        digits = {style: len(code) for style, code in enumerate(self._formats) if len(code) > 1 and not code.strip("0")}
         if not digits:
             return {}
         counts: dict[bytes, Counter[int]] = {}
         with self._archive.open(self._parts[name]) as file:
-            for letters, style in _STYLED.findall(file.read(_CHUNK)):
+            for letters, _, style in _STYLED.findall(file.read(_CHUNK)):
                 counts.setdefault(letters, Counter())[int(style)] += 1
         found = {_place(letters): digits.get(count.most_common(1)[0][0], 0) for letters, count in counts.items()}
         return {place: count for place, count in found.items() if count}
 
-    def _digits_of_formats(self) -> dict[int, int]:
-        """Return the number of digits of the cell formats that are zeros alone, such as `00000`."""
-        codes: dict[str, str] = {}
+    def percentages(self, name: str) -> Iterator[tuple[int, int]]:
+        """Yield the row and column, from 0, of the cells of a sheet that are shown as percentages, row by row."""
+        percents = {str(style).encode() for style, code in enumerate(self._formats) if "%" in _LITERAL.sub("", code)}
+        for data in self._chunks(name) if percents else ():
+            for letters, row, style in _STYLED.findall(data):
+                if style in percents:
+                    yield int(row) - 1, _place(letters)
+
+    def _chunks(self, name: str) -> Iterator[bytes]:
+        """Yield the XML of a sheet in parts that each end with a cell or a row."""
+        rest = b""
+        with self._archive.open(self._parts[name]) as file:
+            while data := file.read(_CHUNK):
+                data = rest + data
+                end = max(0, data.rfind(b"<c "), data.rfind(b"<row "))
+                data, rest = data[:end], data[end:]
+                yield data
+        yield rest
+
+    @cached_property
+    def _formats(self) -> list[str]:
+        """The codes of the number formats by style; those that the standard defines are left blank but percentages."""
+        codes = dict(_PERCENTS)
         formats: list[str] = []
+        if "xl/styles.xml" not in self._archive.namelist():
+            return formats
         for item in self._elements("xl/styles.xml", "numFmt", "cellXfs"):
             if _local(item) == "numFmt":
                 codes[item.get("numFmtId", "0")] = str(item.get("formatCode", ""))
             else:
                 formats = [codes.get(each.get("numFmtId", "0"), "") for each in item]
-        return {style: len(code) for style, code in enumerate(formats) if len(code) > 1 and not code.strip("0")}
+        return formats
 
     def _elements(self, part: str, *names: str) -> Iterator[Element]:
         """Yield the elements with these local names when they end, and empty each afterwards."""

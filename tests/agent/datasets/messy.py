@@ -80,6 +80,11 @@ def percent_cells(sheet: Worksheet) -> None:
         cell.number_format = "0.0%"
 
 
+def percent_and_number(sheet: Worksheet) -> None:
+    percent_cells(sheet)
+    sheet.append(["Omsk", 30])
+
+
 MESSY = {
     "plain": Messy(
         rows(["name", "count", "price", "since", "active"], ["Ann", 1, 1.5, date(2024, 1, 2), True],
@@ -158,6 +163,12 @@ MESSY = {
     ),
     "percentages as format": Messy(
         percent_cells, {"city": "VARCHAR", "share": "DOUBLE"}, [["Kazan", 0.125], ["Tver", 0.5]],
+        {("percent", "share")},
+    ),
+    "percentages as format beside other numbers": Messy(
+        percent_and_number,
+        {"city": "VARCHAR", "share": "DOUBLE"}, [["Kazan", 0.125], ["Tver", 0.5], ["Omsk", 30.0]],
+        {("percent_mixed", "share")},
     ),
     "dates in several styles": Messy(
         rows(["name", "when"], ["a", "2024-01-31"], ["b", "31.12.2024"], ["c", "2024年3月5日"], ["d", "5 Jan 2024"],
