@@ -171,9 +171,11 @@ class _Search:
 
     def __init__(self, table: Sequence[_Row], summed: Sequence[ColumnPlan]) -> None:
         self._table = table
-        names = {place for place, plan in enumerate(summed) if plan.cells.place == 0 and plan.plan.type == "BIGINT"}
+        self._names = {
+            place for place, plan in enumerate(summed) if plan.cells.place == 0 and plan.plan.type == "BIGINT"
+        }
         """A first column of whole numbers names the rows."""
-        self._places = [place for place in range(len(summed)) if place not in names]
+        self._places = [place for place in range(len(summed)) if place not in self._names]
         self._unit = cache(lambda place: _unit(row.numbers[place] for row in table))
         self._at = {row.rowid: at for at, row in enumerate(table)}
         self.uncertain: set[int] = set()
@@ -260,6 +262,8 @@ class _Search:
         None if `row` is no total of `block`; more of its numbers agree with the first expected row than with none.
         """
         is_named = has_total_word(row.label)
+        if not is_named and self._has_own_number(row, block):
+            return None
         agreeing, digits, others = 0, 0.0, 0
         for place in self._places:
             value = row.numbers[place]
@@ -276,6 +280,15 @@ class _Search:
         if not agreeing or others > agreeing or row.has_moment or (not is_named and _is_data(row, block)):
             return None
         return digits
+
+    def _has_own_number(self, row: _Row, block: _Block) -> bool:
+        """Return whether the number that names a row is neither that of a row of `block` nor their sum."""
+        return any(
+            (number := row.numbers[place]) is not None
+            and all(number != other.numbers[place] for other in block.rows)
+            and not _is_close(block.sums[place], number)
+            for place in self._names
+        )
 
     def _is_in_series(self, row: _Row, place: int) -> bool:
         """Return whether a number continues those above or below it with equal steps, as those of rows do."""

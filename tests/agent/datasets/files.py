@@ -492,6 +492,10 @@ AUTOMATIC |= {
         ["area", "2021", "2022"], [["N", 1, 2], ["S", 3, 4], ["E", 5, 6], ["W", 6, 7]], {"header_repeated"},
         name="a.csv",
     ),
+    "a row with its own number is no total": Case(
+        text(["room", "seats", "note"], [101, 20, "a"], [102, 30, "b"], [203, 50, ""], [204, 27, "c"]),
+        ["room", "seats", "note"], [[101, 20, "a"], [102, 30, "b"], [203, 50, None], [204, 27, "c"]], name="a.csv",
+    ),
     "two header rows on each page": Case(
         sheet(["area", 2024, None], [None, "sold", "back"], ["N", 1, 2], ["area", 2024, None], [None, "sold", "back"],
               ["S", 3, 4]),
