@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from datasphinx.agent.datasets.cells import MISSING_MARKERS
 from datasphinx.agent.datasets.dataset import Warning
+from datasphinx.agent.datasets.numbers import read_number
 from datasphinx.agent.datasets.periods import is_period, is_year, month_of
 from datasphinx.agent.datasets.text_file import Cell, Head, Merged
 from datasphinx.agent.errors import FileNotLoaded
@@ -469,7 +470,8 @@ def _kind(cell: Cell) -> str:
     if not _VALUE.fullmatch(text):
         return "w"
     form = _FORM.sub("9", text.rstrip("*†‡¹²³"))
-    if form != "9" and is_period(text):
+    is_number = form == "9" and (text.count(".") < 2 or read_number(text))
+    if not is_number and is_period(text):
         return "d"
     return "n" if form.strip("()$€£¥₽ ").lstrip("+-−–$€£¥₽ ").rstrip("- ") == "9" else form
 
@@ -489,8 +491,11 @@ def _is_typed(kind: str) -> bool:
 
 
 def _number(cell: Cell) -> float | None:
+    text = _plain(cell).rstrip("*")
+    if "," in text and (form := read_number(text)) and form.fits == {","}:
+        text = text.replace(".", "").replace(",", ".")
     try:
-        return float(_plain(cell).rstrip("*").replace(",", ""))
+        return float(text.replace(",", ""))
     except ValueError:
         return None
 

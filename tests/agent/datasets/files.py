@@ -434,6 +434,8 @@ AUTOMATIC |= {
     "open ranges as names": named("area", "<18", "18-64", "65+"),
     "seasons as names": named("area", "2021/22", "2022/23", "2023/24"),
     "hours as names": named("area", "06:00", "12:00", "18:00"),
+    "days as names": named("area", "1.1.2024", "1.2.2024", "1.3.2024"),
+    "sizes with a comma as names": named("area", "37,5", "38", "38,5"),
     "percentiles as names": named("area", "10 %", "50 %", "90 %"),
     "sizes as names": named("area", "36", "38", "40"),
     "numbers as text above numbers": named("area", "5", "7", "9", make=sheet),
