@@ -26,9 +26,10 @@ _LEGACY = {
 """Encodings by the locales whose language they were made for, the likelier ones first."""
 
 _COMMON = {
-    "gb18030": (0xB0, 0xD7), "big5": (0xA4, 0xC6), "cp932": (0x81, 0x97), "cp949": (0xB0, 0xC8), "euc_jp": (0xA1, 0xCF),
+    "gb18030": (0xB0, 0xD7, 0xA1), "big5": (0xA4, 0xC6, 0x40), "cp932": (0x81, 0x97, 0x40),
+    "cp949": (0xB0, 0xC8, 0xA1), "euc_jp": (0xA1, 0xCF, 0xA1),
 }  # fmt: skip
-"""First bytes of the common characters of encodings with two bytes a character."""
+"""The least and greatest first byte and the least second byte of the common characters of two bytes."""
 
 _PRIORS = {"cp1252": 1.2, "cp1250": 0.8, "cp1251": 0.8, "gb18030": 0.5}
 """What an encoding is worth before any character is seen; a character that spells a word of the language is worth 1."""
@@ -137,11 +138,12 @@ def _score(place: tuple[str, str, str], encoding: str, locale: str) -> float:
     before, char, after = (each.lower()[:1] for each in place)
     letters, pairs = _spelling(locale)
     if encoding in _COMMON:
-        first, last = _COMMON[encoding]
+        first, last, least = _COMMON[encoding]
         code = place[1].encode(encoding, "replace")
-        worth = 1.8 if char in letters else 1.4 if first <= code[0] <= last else 0.0
-        worth += 0.4 * (before + char in pairs) - 0.7 * sum(_is_latin(each) for each in (before, after))
-        return worth if len(code) == 2 else 0.0
+        if len(code) != 2:
+            return 0.0
+        worth = 1.8 if char in letters else 1.4 if first <= code[0] <= last and least <= code[1] else 0.0
+        return worth + 0.4 * (before + char in pairs) - 0.7 * sum(_is_latin(each) for each in (before, after))
     if not unicodedata.category(char).startswith(("L", "M")):
         is_inside = before != " " and after != " "
         return _SYMBOL * (not is_inside or unicodedata.category(char) in _WORD_MARKS)

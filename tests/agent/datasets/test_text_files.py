@@ -5,7 +5,7 @@ import pytest
 from datasphinx.agent.datasets.options import LoadOptions
 
 WORDS = {
-    "cp1252": ["José", "Zürich", "20 °C", "it’s", "5 €", "£5", "Ærøskøbing", "café – bar"],
+    "cp1252": ["José", "Zürich", "20 °C", "100 µg", "it’s", "5 €", "£5", "Ærøskøbing", "café – bar"],
     "cp1250": ["Żabka w Łodzi", "Plzeň, České Budějovice, Kroměříž"],
     "cp1251": ["Анна", "Москва и Казань"],
     "cp1253": ["Θεσσαλονίκη"],
