@@ -18,16 +18,20 @@ _NUMBER = re.compile(r"[^\w\s]{0,2}\d[\d.,'\s]*\D{0,2}")
 
 
 class Dialect(NamedTuple):
-    """The delimiter, the quotation mark, empty for none, and whether a backslash makes the next character a letter."""
+    """The delimiter, the quotation mark, empty for none, and whether a backslash makes the next character a letter.
+
+    If it `is_wrapped`, each line is a cell in quotation marks that holds the row.
+    """
 
     delimiter: str
     quote: str = '"'
     has_escapes: bool = False
+    is_wrapped: bool = False
 
     @property
     def is_standard(self) -> bool:
         """Whether quotes are double, and doubled inside of cells."""
-        return self.quote == '"' and not self.has_escapes
+        return self.quote == '"' and not self.has_escapes and not self.is_wrapped
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -47,6 +51,9 @@ def detect_dialect(lines: Sequence[str], delimiter: str | None = None) -> Dialec
     """
     delimiters = delimiter or _DELIMITERS
     best = max((Dialect(each) for each in delimiters), key=lambda dialect: _score(lines, dialect))
+    wrapped = max((Dialect(each, is_wrapped=True) for each in delimiters), key=lambda each: _score(lines, each))
+    if _are_wrapped(lines, wrapped):
+        return wrapped
     others = [best._replace(has_escapes=True)] if any("\\" in line for line in lines) else []
     if any("'" in line for line in lines):
         others.append(best._replace(quote="'"))
@@ -76,7 +83,28 @@ def _score(lines: Sequence[str], dialect: Dialect) -> tuple[float, int]:
 def _rows(lines: Sequence[str], dialect: Dialect) -> Iterator[list[str]]:
     # A quotation mark without a partner may turn the rest of the file into one cell.
     with suppress(csv.Error):
-        yield from islice(csv.reader(lines, **dialect.arguments), _ROWS)
+        yield from islice(read_rows(lines, dialect), _ROWS)
+
+
+def read_rows(lines: Iterable[str], dialect: Dialect) -> Iterator[list[str]]:
+    """Return the rows of lines without stray quotation marks."""
+    if dialect.is_wrapped:
+        lines = ("".join(row) for row in csv.reader(lines))
+    return csv.reader(lines, **dialect.arguments)
+
+
+def _are_wrapped(lines: Sequence[str], dialect: Dialect) -> bool:
+    """Return whether each line is a cell in quotation marks that holds a row.
+
+    All rows have the same number of cells, and none begins with a blank, which words behind a comma do.
+    """
+    filled = [line.strip() for line in lines[:_ROWS] if line.strip()]
+    if len(filled) < 2 or any(len(line) < 2 or line[0] != '"' or line[-1] != '"' for line in filled):
+        return False
+    rows = list(_rows(filled, dialect))
+    is_even = len({len(row) for row in rows}) == 1 and len(rows[0]) > 1
+    is_whole = not any('"' in line[1:-1].replace('""', "") for line in filled)
+    return is_even and is_whole and not any(cell[:1] == " " for row in rows for cell in row)
 
 
 def _trimmed(row: list[str]) -> list[str]:

@@ -13,7 +13,14 @@ from typing import NamedTuple
 
 from datasphinx.agent.datasets.blocks import Block, BlockScanner, Region
 from datasphinx.agent.datasets.dataset import Warning
-from datasphinx.agent.datasets.dialect import Dialect, detect_dialect, has_stray_quotes, read_tolerantly, usual_width
+from datasphinx.agent.datasets.dialect import (
+    Dialect,
+    detect_dialect,
+    has_stray_quotes,
+    read_rows,
+    read_tolerantly,
+    usual_width,
+)
 from datasphinx.agent.datasets.encoding import encoding_of
 from datasphinx.agent.datasets.limits import READER_SHARE, Loading
 from datasphinx.agent.datasets.options import LoadOptions
@@ -129,7 +136,7 @@ def _write_standard(cell_file: CellFile, dialect: Dialect, width: int, target: P
     ):
         writer = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)
         if not dialect.is_standard:
-            writer.writerows(csv.reader(source, **dialect.arguments))
+            writer.writerows(read_rows(source, dialect))
             return 0
         for row, is_odd in read_tolerantly(source, dialect, width):
             writer.writerow(row)
