@@ -34,7 +34,7 @@ _EXPONENT_CODE = re.compile(r"\d+[eE]\d+")
 _DASHES = {"−", "﹣", "－"}
 _OTHERS = {
     "٫": ".",
-    "٬": ",",
+    "٬": "'",
     "٪": "%",
     "，": ",",
     "．": ".",
@@ -126,6 +126,8 @@ def read_number(shape: str) -> NumberForm | None:
     if core[-1:] in ".," and suffix.startswith("-"):
         # `1'000.-` is the Swiss notation of a whole amount.
         core, suffix = core[:-1], suffix.lstrip("-–—")
+    # So is `500/-` in India.
+    suffix = suffix.removeprefix("/-")
     marks: tuple[Mark, ...] = (".", ",")
     grammars = {mark: found for mark in marks if (found := _GRAMMAR[mark].fullmatch(core))}
     if not grammars:

@@ -67,6 +67,8 @@ NUMBERS = {
     "German millions": Values("3 Mio. €|1,5 Mrd. €", "DOUBLE", "3000000.0|1500000000.0", "currency scaled marks"),
     "Arabic digits": Values("١٢٣|٤٥٦", "BIGINT", "123|456"),
     "Devanagari digits": Values("१२३|४,५६७", "BIGINT", "123|4567", "marks_ambiguous"),
+    "Arabic thousands": Values("١٬٢٣٤|٥٦٧", "BIGINT", "1234|567", "marks"),
+    "whole rupees": Values("₹500/-|₹2,00,000/-", "BIGINT", "500|200000", "currency marks"),
     "underscores": Values("1_000|2_500_000", "BIGINT", "1000|2500000", "marks"),
     "apostrophes": Values("1'000|2’500’000.5", "DOUBLE", "1000.0|2500000.5", "marks"),
     "figure spaces": Values("1\u2007000|2\u202f500", "BIGINT", "1000|2500", "marks"),
