@@ -46,8 +46,14 @@ _TRUTH_WORDS = {
 """Words for a column that the options make a truth value."""
 _PLAIN = {"9", "-9", "9.9", "-9.9"}
 _ISO = re.compile("9999-99-99( 99:99(:99)?)?")
-_MARK = re.compile(r"\W+|[(\[]\w{1,3}[)\]]|\W+ ?\w{1,2}|#\S*|err:9+", re.IGNORECASE)
+_MARK = re.compile(r"\W+|[(\[]\w{1,3}[)\]]|\W+ ?\w{1,2}|#\S*|[^\W\d_]+:9{3}")
 """A text that stands for a missing value or an error, rather than for a word: `..`, `(D)`, `: c`, `#BEZUG!`."""
+_AMOUNT = re.compile(r"(?:[^\W\d_]{2,4}\.? ?|[^\W\d_] )9[9.,' ]*")
+"""A number behind an abbreviation, such as that of a currency: `KSh 9,999`."""
+_MEASURES = re.compile(r"[A-Z]{0,2}(?:9+\W*[^\W\d_]{1,7}\W*){2,}(?:9+:99(?::99)?)?")
+"""Two numbers or more, each with a word behind it, as durations have: `9 h 99 min`, `PT9H99M`."""
+_MAX_WORDS = 4
+"""Maximum number of words that are units of a column."""
 _HINT = re.compile(r"(?i)\bdate\b|(^|_)date|date$|дата|日期|时间")
 _FIRST_SERIAL, _LAST_SERIAL = 20_000, 80_000
 """Day numbers from 1954 to 2119; numbers outside are rarely dates."""
@@ -55,6 +61,10 @@ _FIRST_DAY, _LAST_DAY = 19_000_101, 21_001_231
 _MIN_DAYS = 3
 """Minimum number of cells that make numbers like 20240131 dates whatever the name of the column."""
 _LONGEST_DOUBLE = 1e15
+_SAFE_DIGITS = 15
+"""Number of digits that a double always keeps."""
+_MAX_DECIMAL = 38
+"""Number of digits of the longest DECIMAL."""
 _MAX_BAD = 300
 _EXAMPLES = 3
 _MAX_EXAMPLE = 40
@@ -232,11 +242,16 @@ def _convert_dates(work: Workspace, readers: Sequence["_Reader"], usual: Order |
         return
     values = ", ".join(f"{reader.convert_dates(usual)} AS value{at}" for at, reader in enumerate(readers))
     counts = ", ".join(
-        f"count(value{at}), count(*) FILTER (date_trunc('day', value{at}) <> value{at})" for at in range(len(readers))
+        f"count(value{at}), count(*) FILTER (date_trunc('day', value{at}) <> value{at}), "
+        f"count(*) FILTER ({dates.is_late_sql(f'value{at}')}), max(year(value{at})) - min(year(value{at})), "
+        f"max(year({dates.earlier_sql(f'value{at}')})) - min(year({dates.earlier_sql(f'value{at}')}))"
+        for at in range(len(readers))
     )
     row = work.run(f"SELECT {counts} FROM (SELECT {values} FROM {STAGING})")[0]
     for at, reader in enumerate(readers):
-        reader.converted, reader.with_time = row[2 * at : 2 * at + 2]
+        reader.converted, reader.with_time, late, span, earlier_span = row[5 * at : 5 * at + 5]
+        if late and reader.has_short_years:
+            reader.settle_century(late, is_earlier=earlier_span < span)
 
 
 def _is_typed(shape: Shape) -> bool:
@@ -424,7 +439,7 @@ class _Reader:
         is_ok, warnings = self._misfits(fitting, type_name)
         if not is_ok:
             return self._text(*warnings)
-        type_name = self._exact_type(used or values, fitting, mark if used else ".", type_name)
+        type_name, lossy = self._exact_type(used or values, fitting, mark if used else ".", type_name)
         text = column.text if not values or column.cells.foreign else column.cells.text
         sql = numbers.number_sql(text, used, mark, type_name) if used else ""
         if values:
@@ -432,7 +447,8 @@ class _Reader:
             sql = f"coalesce({value}, {sql})" if used else value
         sql = self._guarded(sql, fitting)
         plan = Plan(sql, type_name, _total(fitting))
-        warnings = [*self._number_warnings(fitting, mark), *warnings]
+        rounded = [column.warn("rounded", {"count": lossy})] if lossy else []
+        warnings = [*self._number_warnings(fitting, mark), *rounded, *warnings]
         code = None
         currencies = [shape for shape in fitting if forms[shape].currency]
         if currencies or given == "currency":
@@ -460,29 +476,33 @@ class _Reader:
         )[0][0]
         return long if over else []
 
-    def _exact_type(self, forms: Sequence[NumberForm], shapes: Sequence[Shape], mark: Mark, type_name: str) -> str:
-        """Return a DECIMAL in place of DOUBLE if a double would lose digits and a DECIMAL holds all."""
+    def _exact_type(
+        self, forms: Sequence[NumberForm], shapes: Sequence[Shape], mark: Mark, type_name: str
+    ) -> tuple[str, int]:
+        """Return a DECIMAL in place of DOUBLE if a double would lose digits and a DECIMAL holds all.
+
+        Otherwise the type stays, with the number of cells that lose digits.
+        """
         largest = max(
             (abs(value) for shape in shapes for value in (shape.low, shape.high) if value is not None), default=0
         )
         is_suspect = largest >= _LONGEST_DOUBLE or any(form.may_be_lossy(mark) for form in forms)
-        is_simple = type_name == "DOUBLE" and not any(form.percent or form.scale or form.has_exponent for form in forms)
-        if not is_suspect or not is_simple:
-            return type_name
-        digits = numbers.digits_sql(self.column.text, forms, mark)
-        row = self.work.run(
-            f"SELECT max(length(regexp_extract(digits, '^-?([0-9]*)', 1))), "
-            rf"max(length(regexp_extract(digits, '\.([0-9]+)$', 1))) FROM (SELECT {digits} AS digits FROM {STAGING})"
+        if type_name != "DOUBLE" or not is_suspect:
+            return type_name, 0
+        digits = f"(SELECT {numbers.digits_sql(self.column.text, forms, mark)} AS digits FROM {STAGING})"
+        written, kept = (
+            f"trim(regexp_replace({number}, '[eE].*|[^0-9]', '', 'g'), '0')"
+            for number in ("digits", "CAST(TRY_CAST(digits AS DOUBLE) AS VARCHAR)")
+        )
+        lossy, whole, scale = self.work.run(
+            f"SELECT count(*) FILTER (length(digits) > {_SAFE_DIGITS} AND {written} <> {kept}), "
+            f"max(length(regexp_extract(digits, '^-?([0-9]*)', 1))), "
+            rf"max(length(regexp_extract(digits, '\.([0-9]+)$', 1))) FROM {digits}"
         )[0]
-        whole, scale = row[0] or 0, row[1] or 0
-        if whole + scale > 38:
-            return type_name
-        exact = f"DECIMAL(38,{scale})"
-        lossy = self.work.run(
-            f"SELECT count(*) FROM (SELECT {digits} AS digits FROM {STAGING}) WHERE length(digits) > 15 AND "
-            f"TRY_CAST(digits AS {exact}) <> TRY_CAST(CAST(TRY_CAST(digits AS DOUBLE) AS VARCHAR) AS {exact})"
-        )[0][0]
-        return exact if lossy else type_name
+        is_simple = not any(form.percent or form.scale or form.has_exponent for form in forms)
+        if lossy and is_simple and (whole or 0) + (scale or 0) <= _MAX_DECIMAL:
+            return f"DECIMAL({_MAX_DECIMAL},{scale or 0})", 0
+        return type_name, lossy
 
     def _number_warnings(self, fitting: Sequence[Shape], mark: Mark) -> list[Warning]:
         column, forms = self.column, self.numbers
@@ -538,6 +558,19 @@ class _Reader:
         self.value, zone_warnings = self._in_utc(value, zones, days)
         self.date_warnings = [*self._date_warnings(usual), *zone_warnings]
         return self.value
+
+    @property
+    def has_short_years(self) -> bool:
+        """Whether all years have two digits; then none of a date's numbers has four."""
+        return bool(self._days) and not self.serials and all(4 not in form.lengths for form in self._days.values())
+
+    def settle_century(self, count: int, *, is_earlier: bool) -> None:
+        """Take the century that brings the years closer together, and add a warning about these dates."""
+        if is_earlier:
+            self.value = dates.earlier_sql(self.value)
+        self.date_warnings.append(
+            self.column.warn("date_century", {"count": count, "style": "1930-1968" if is_earlier else "2030-2068"})
+        )
 
     @property
     def _days(self) -> dict[Shape, DateForm]:
@@ -648,6 +681,15 @@ class _Reader:
         plan = Plan(f"(CASE {cases} END)", "BOOLEAN", _total(fitting))
         return ColumnPlan(column.cells, plan, self.filled, tuple(warnings)) if is_ok else self._text(*warnings)
 
+    def _have_units(self, shapes: Sequence[Shape]) -> bool:
+        """Return whether the cells are numbers with the same few words: amounts, one with a mark, or measures."""
+        words = {word for shape in shapes for word in re.findall(r"[^\W\d_]+", shape.text)}
+        if not shapes or len(words) > _MAX_WORDS or _total(shapes) < _FITTING * self.expected:
+            return False
+        texts = [shape.text for shape in shapes]
+        are_amounts = all(map(_AMOUNT.fullmatch, texts)) and any(re.search("9[.,]9", text) for text in texts)
+        return are_amounts or all(map(_MEASURES.fullmatch, texts))
+
     def _text_warnings(self) -> list[Warning]:
         """Return the warning about a column that stays text although most cells look like numbers or dates."""
         column, facts = self.column, {"filled": self.expected}
@@ -655,12 +697,21 @@ class _Reader:
             return [column.warn("units", facts, list(self.units))]
         if _total(list(self.dates)) >= _NOTEWORTHY * self.expected:
             return [column.warn("not_dates", facts, list(self.dates))]
+        marks = [shape for shape in self.known if _is_mark(shape)]
+        if self.numbers and _total([*marks, *self.numbers]) == self.expected:
+            return [
+                column.warn(
+                    "mixed", {"count": _total(list(self.numbers)), "filled": self.filled, "type": "DOUBLE"}, marks
+                )
+            ]
         with_digits = [shape for shape in self.known if shape.has_digit]
         spans = [shape for shape in with_digits if is_period(shape.example)]
         if _HINT.search(column.name) and _total(with_digits) >= _NOTEWORTHY * self.expected:
             return [column.warn("not_dates", facts, with_digits)]
         if spans and _total(spans) >= _FITTING * self.expected:
             return [column.warn("not_dates", facts, spans)]
+        if self._have_units(with_digits):
+            return [column.warn("units", facts, with_digits)]
         digital = [shape for shape in with_digits if not any(char.isalpha() for char in shape.text)]
         if digital and _total(digital) >= _FITTING * self.expected:
             return [column.warn("codes", {"count": _total(digital)}, digital)]

@@ -36,6 +36,8 @@ _SEPARATORS = set("-/., '’")
 _CJK = {"年": "year", "月": "month", "日": "day", "号": "day", "년": "year", "월": "month", "일": "day"}
 _PIVOT = 69
 """Two-digit years below mean 20xx, the others 19xx (POSIX strptime, %y)."""
+_EXCEL_PIVOT = 30
+"""The same in Excel."""
 
 
 @dataclass(frozen=True)
@@ -231,6 +233,19 @@ def date_sql(text: str, forms: Iterable[DateForm], order: Order) -> str:
         )
         cases.append(f"WHEN {condition} THEN {value}")
     return f"CASE {' '.join(cases)} END"
+
+
+def is_late_sql(value: str) -> str:
+    """Return SQL that is true for a date from two-digit years that others read as a hundred years earlier.
+
+    Excel reads 30 to 68 as 1930 to 1968.
+    """
+    return f"year({value}) BETWEEN {_EXCEL_PIVOT} + 2000 AND {_PIVOT} + 1999"
+
+
+def earlier_sql(value: str) -> str:
+    """Return SQL of a date from two-digit years as Excel reads it."""
+    return f"CASE WHEN {is_late_sql(value)} THEN {value} - INTERVAL 100 YEAR ELSE {value} END"
 
 
 def _cases_of_formats(text: str, forms: Sequence[DateForm], order: Order) -> list[str]:

@@ -11,7 +11,8 @@ _MAX_COLUMNS = 4
 _IMPORTANCE = (
     "currencies", "percent_mixed", "totals_dropped", "totals", "beside_totals", "sections", "notes_below",
     "other_tables",
-    "mixed", "not_dates", "units", "misfits", "spellings", "marks_ambiguous", "date_ambiguous", "no_header",
+    "mixed", "not_dates", "units", "misfits", "spellings", "marks_ambiguous", "date_ambiguous", "date_century",
+    "rounded", "no_header",
     "unlike_sheets", "json_array",
     "zones_mixed", "split_rows", "unpivoted", "unpivoted_blanks", "replaced_characters", "encoding_guessed",
     "stray_quotes", "tables_unknown",
@@ -83,6 +84,8 @@ def option_for(warning: Warning) -> dict[str, Any] | None:
             }
         },
         "date_style": {"types": {column: "text"}},
+        "date_century": {"types": {column: "text"}},
+        "rounded": {"types": {column: "text"}},
         "date_serials": {"types": {column: "number"}},
         "months": {"types": {column: "text"}},
         "zones": {"types": {column: "text"}},

@@ -238,6 +238,8 @@ TEXTS = {
     "data_marks_ambiguous": "keine Zelle unterscheidet Tausender von Dezimalstellen; {example} wurde mit dem Dezimalzeichen '{decimal}' gelesen",
     "data_date_style": "Datumsangaben sind als {style} geschrieben",
     "data_date_ambiguous": "keine Zelle unterscheidet Tag und Monat; Datumsangaben wurden als {style} gelesen, zum Beispiel {example}",
+    "data_date_century": "zweistellige Jahre, die zu beiden Jahrhunderten passen, wurden als {style} gelesen: {count}",
+    "data_rounded": "Zahlen haben mehr Stellen, als erhalten bleiben, und wurden gerundet: {count}",
     "data_date_serials": "Tagesnummern von Excel wurden als Datum gelesen: {count}",
     "data_months": "Monate ohne Tag wurden als ihr erster Tag gelesen: {count}, zum Beispiel {example}",
     "data_renamed": "die Spalte {was!r} wurde umbenannt, da der Name schon verwendet wird",

@@ -243,6 +243,8 @@ TEXTS = {
     "data_marks_ambiguous": "no cell tells thousands from decimals; {example} was read with the decimal mark '{decimal}'",
     "data_date_style": "dates are written as {style}",
     "data_date_ambiguous": "no cell tells day from month; dates were read as {style}, such as {example}",
+    "data_date_century": "two-digit years that may belong to either century were read as {style}: {count}",
+    "data_rounded": "numbers have more digits than are kept and were rounded: {count}",
     "data_date_serials": "day numbers of Excel read as dates: {count}",
     "data_months": "months without a day were read as their first day: {count}, such as {example}",
     "data_renamed": "the column {was!r} was renamed, since the name is used already",

@@ -250,6 +250,8 @@ TEXTS = {
     "data_marks_ambiguous": "没有单元格能区分千位与小数；{example} 按小数点“{decimal}”读取",
     "data_date_style": "日期写作 {style}",
     "data_date_ambiguous": "没有单元格能区分日与月；日期按 {style} 读取，例如 {example}",
+    "data_date_century": "两位数的年份可属于两个世纪，按 {style} 读取：{count}",
+    "data_rounded": "数字的位数超过可保留的位数，已四舍五入：{count}",
     "data_date_serials": "{count} 个 Excel 日期序号已读作日期",
     "data_months": "{count} 个没有日期的月份已读作当月第一天，例如 {example}",
     "data_renamed": "列 {was!r} 因名称重复而改名",

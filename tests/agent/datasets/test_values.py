@@ -23,6 +23,10 @@ class Values(NamedTuple):
 DATES = {
     "two-digit year": Values("7-FEB-25|30-NOV-24", "DATE", "2025-02-07|2024-11-30"),
     "year of the past century": Values("7-FEB-85|30-NOV-99", "DATE", "1985-02-07|1999-11-30"),
+    "years of two centuries": Values(
+        "15.01.48|12.03.55|29.12.99", "DATE", "1948-01-15|1955-03-12|1999-12-29", "date_century date_style"
+    ),
+    "years to come": Values("7-FEB-24|30-NOV-52", "DATE", "2024-02-07|2052-11-30", "date_century"),
     "French": Values("1er août 2023|14 févr. 2023", "DATE", "2023-08-01|2023-02-14"),
     "Portuguese": Values("3 de março de 2022|9 de outubro de 2022", "DATE", "2022-03-03|2022-10-09"),
     "Polish": Values("3 marca 2022|9 listopada 2022", "DATE", "2022-03-03|2022-11-09"),
@@ -54,6 +58,7 @@ DATES = {
     "times": Values("9:05|17:30", "TIME", "09:05:00|17:30:00"),
     "half days alone": Values("9:05 p.m.|12:00 a.m.", "TIME", "21:05:00|00:00:00"),
     "durations": Values("31:05|7:30", "INTERVAL", "1 day, 7:05:00|7:30:00"),
+    "measures of time": Values("1 h 30 min|2 h 5 min", "VARCHAR", codes="units"),
     "weeks are no dates": Values("Q1 2024|Q2 2024", "VARCHAR", "Q1 2024|Q2 2024", "not_dates"),
     "words and numbers": Values("Bolt 2024|Nut 2023", "VARCHAR", "Bolt 2024|Nut 2023"),
 }
@@ -69,6 +74,8 @@ NUMBERS = {
     "Devanagari digits": Values("१२३|४,५६७", "BIGINT", "123|4567", "marks_ambiguous"),
     "Arabic thousands": Values("١٬٢٣٤|٥٦٧", "BIGINT", "1234|567", "marks"),
     "whole rupees": Values("₹500/-|₹2,00,000/-", "BIGINT", "500|200000", "currency marks"),
+    "an unknown currency": Values("KSh 500|KSh 1,200.50", "VARCHAR", codes="units"),
+    "versions": Values("v1.5|v2.5", "VARCHAR"),
     "underscores": Values("1_000|2_500_000", "BIGINT", "1000|2500000", "marks"),
     "apostrophes": Values("1'000|2’500’000.5", "DOUBLE", "1000.0|2500000.5", "marks"),
     "figure spaces": Values("1\u2007000|2\u202f500", "BIGINT", "1000|2500", "marks"),
@@ -80,10 +87,17 @@ NUMBERS = {
     "exact decimals with groups": Values(
         "98,765,432,109,876,543.21|0.5", "DECIMAL(38,2)", "98765432109876543.21|0.50", "marks"
     ),
+    "more digits than a decimal has": Values(
+        f"0.{'1234567890' * 4}|0.5", "DOUBLE", "0.12345678901234568|0.5", "rounded"
+    ),
+    "digits behind an exponent": Values("1.234567890123456789e5|2.5", "DOUBLE", "123456.78901234567|2.5", "rounded"),
+    "zeros that a double need not keep": Values("1.50000000000000000000|0.5", "DOUBLE", "1.5|0.5"),
     "digits of a double": Values("0.1234567890123456|0.5", "DOUBLE", "0.1234567890123456|0.5"),
     "signs for missing values": Values("5|:|7|..|9|8", "BIGINT", "5|None|7|None|9|8", "misfits"),
     "withheld values": Values("5|(D)|7|[x]|9", "BIGINT", "5|None|7|None|9", "misfits"),
     "error values": Values("5|#BEZUG!|7|#####|9", "BIGINT", "5|None|7|None|9", "misfits"),
+    "error values with a number": Values("5|Fehler:502|7|8", "BIGINT", "5|None|7|8", "misfits"),
+    "mostly error values": Values("#DIV/0!|#DIV/0!|#DIV/0!|8", "VARCHAR", codes="mixed"),
     "a rare word": Values("5|" * 19 + "unknown", "BIGINT", "5|" * 19 + "None", "misfits"),
     "not a number": Values(
         "1.5|NaN|inf|2.5|" + "3.5|" * 16 + "3.5", "DOUBLE", "1.5|None|None|2.5|" + "3.5|" * 16 + "3.5", "misfits"
