@@ -46,6 +46,8 @@ _SYMBOL = 0.7
 _ALONE = 0.4
 """Scores of a sign that stands where signs do, and of a letter that stands alone."""
 
+_SIGNS = "µªº"
+"""Letters by their category that are used as signs."""
 _WORD_MARKS = ("Pf", "Pd", "Lm")
 """Categories of signs that stand inside words, such as an apostrophe."""
 
@@ -144,7 +146,7 @@ def _score(place: tuple[str, str, str], encoding: str, locale: str) -> float:
             return 0.0
         worth = 1.8 if char in letters else 1.4 if first <= code[0] <= last and least <= code[1] else 0.0
         return worth + 0.4 * (before + char in pairs) - 0.7 * sum(_is_latin(each) for each in (before, after))
-    if not unicodedata.category(char).startswith(("L", "M")):
+    if char in _SIGNS or not unicodedata.category(char).startswith(("L", "M")):
         is_inside = before != " " and after != " "
         return _SYMBOL * (not is_inside or unicodedata.category(char) in _WORD_MARKS)
     is_mixed = not _is_latin(char) and (_is_latin(before) or _is_latin(after))
