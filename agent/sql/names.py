@@ -10,7 +10,7 @@ from rapidfuzz import fuzz, process
 from sqlglot import exp
 from sqlglot.errors import OptimizeError, SqlglotError
 from sqlglot.optimizer.qualify import qualify
-from sqlglot.optimizer.scope import Scope, traverse_scope
+from sqlglot.optimizer.scope import Scope, traverse_scope, walk_in_scope
 from sqlglot.schema import MappingSchema
 
 from datasphinx.agent.engines.base import Engine
@@ -88,6 +88,15 @@ class ResolvedQuery:
         return ColumnReference(table, column) if table and column else None
 
 
+def _with_exact_aliases(tree: exp.Expr, catalog: Catalog) -> exp.Expr:
+    """Return a copy of `tree` whose tables with a quoted name have it as alias too: sqlglot would fold it there."""
+    copy = tree.copy()
+    for node in copy.find_all(exp.Table) if catalog.engine.folds_unquoted else ():
+        if not node.alias and node.this.args.get("quoted"):
+            node.set("alias", exp.TableAlias(this=node.this.copy()))
+    return copy
+
+
 def qualify_names(tree: exp.Expr, catalog: Catalog, *, expand_stars: bool = False) -> ResolvedQuery | None:
     """Qualify every column in a copy of `tree` with its table, using sqlglot's `qualify`; return None if that fails.
 
@@ -101,7 +110,7 @@ def qualify_names(tree: exp.Expr, catalog: Catalog, *, expand_stars: bool = Fals
     default = catalog.default_schema if catalog.has_schemas else None
     try:
         qualified = qualify(
-            tree.copy(),
+            _with_exact_aliases(tree, catalog),
             dialect=catalog.dialect,
             # An unqualified table is in the session's schema, even if another schema has a table of this name.
             db=default,
@@ -286,7 +295,8 @@ def unresolved_columns(query: ResolvedQuery) -> Iterator[tuple[Scope, exp.Column
         if not isinstance(scope.expression, exp.Select):
             continue
         outside = scope.external_columns if not scope.is_correlated_subquery and not scope.pivots else []
-        for column in [*scope.unqualified_columns, *outside, *_missing_in_source(scope, query.catalog)]:
+        names = [*scope.unqualified_columns, *_unqualified_in_filters(scope)]
+        for column in [*names, *outside, *_missing_in_source(scope, query.catalog)]:
             if not _is_tolerated(column, scope, query.catalog):
                 yield scope, column
 
@@ -319,6 +329,17 @@ def nearest_tables(name: str, catalog: Catalog) -> list[str]:
 def _nearest(name: str, full_names: Mapping[str, list[str]]) -> list[str]:
     close = process.extract(name.lower(), full_names.keys(), scorer=fuzz.ratio, score_cutoff=50, limit=3)
     return [full for match, _, _ in close for full in full_names[match]][:3]
+
+
+def _unqualified_in_filters(scope: Scope) -> Iterator[exp.Column]:
+    """Yield the columns without a table in HAVING and QUALIFY, which sqlglot leaves out, apart from outputs."""
+    outputs = {name.lower() for name in scope.expression.named_selects}
+    for part in filter(None, map(scope.expression.args.get, ("having", "qualify"))):
+        yield from (
+            each
+            for each in walk_in_scope(part)
+            if isinstance(each, exp.Column) and not each.table and each.name.lower() not in outputs
+        )
 
 
 def _missing_in_source(scope: Scope, catalog: Catalog) -> Iterator[exp.Column]:

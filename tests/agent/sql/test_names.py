@@ -78,3 +78,24 @@ def test_postgres_folds_unquoted_names_and_keeps_quoted_ones() -> None:
 def test_capitals_beyond_ascii_are_found(dialect: str, sql: str) -> None:
     table = Table("Продажи", (Column("Количество", "INTEGER"), Column("Net Amount", "INTEGER")))
     resolve(sql, Catalog(dialect, {"Продажи": table}))
+
+
+@pytest.mark.parametrize(
+    ("sql", "is_known"),
+    [
+        ('SELECT "Depots"."City" FROM "Depots"', True),
+        ('SELECT "Depots"."City" FROM public."Depots" JOIN ports ON ports.city = "Depots"."City"', True),
+        ('WITH "W" AS (SELECT "City" FROM "Depots") SELECT "W"."City" FROM "W"', True),
+        ('SELECT Depots."City" FROM "Depots"', False),
+        ('SELECT "Depots"."Town" FROM "Depots"', False),
+        ("SELECT COUNT(*) FROM \"Depots\" HAVING MAX(Town) > 'a'", False),
+    ],
+)
+def test_a_quoted_table_is_named_by_its_exact_name(sql: str, is_known: bool) -> None:
+    tables = (Table("Depots", (Column("City", "TEXT"),)), Table("ports", (Column("city", "TEXT"),)))
+    known = Catalog("postgres", {table.key: table for table in tables}, default_schema="public")
+    if is_known:
+        assert resolve(sql, known)
+    else:
+        with pytest.raises(NamesUnknown):
+            resolve(sql, known)
