@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -77,16 +77,29 @@ def repair(sql: str, catalog: Catalog) -> Repair | None:
 
 
 def _with_twins(sql: str, catalog: Catalog) -> Repair | None:
-    """Return `sql` with quotes around the tables whose names are folded, if there is a table in that case too."""
+    """Return `sql` with quotes around the names that are folded, if there is a table or column in that case too."""
     tree = _parse_one(sql, catalog.dialect) if catalog.engine.folds_unquoted else None
+    tables = [(node, table_of(node, catalog)) for node in tree.find_all(exp.Table)] if tree is not None else []
     changes = []
-    for node in tree.find_all(exp.Table) if tree is not None else ():
-        table, keys = table_of(node, catalog), catalog.keys_named(node.name)
-        names = {catalog.full_names[key].name for key in keys}
-        if table and node.name in names and not node.this.args.get("quoted") and table.name != node.name:
-            changes.append(f"took {node.name} as the table {table.name}, although {node.name} exists")
-            node.set("this", exp.to_identifier(table.name, quoted=True))
+    for node, table in tables:
+        written, names = node.name, {catalog.full_names[key].name for key in catalog.keys_named(node.name)}
+        if table and _quote_twin(node, table.name, names):
+            changes.append(f"took {written} as the table {table.name}, although {written} exists")
+    columns = {name for _, table in tables if table for name in table.column_names}
+    for column in tree.find_all(exp.Column) if tree is not None else ():
+        written, folded = column.name, catalog.engine.stored_name(column.this)
+        if folded in columns and _quote_twin(column, folded, columns):
+            changes.append(f"took {written} as the column {folded}, although {written} exists")
+    changes = list(dict.fromkeys(changes))
     return Repair(print_statement(tree, catalog.dialect), "; ".join(changes)) if tree is not None and changes else None
+
+
+def _quote_twin(node: exp.Expr, folded: str, names: Collection[str]) -> bool:
+    """Quote the `folded` name of `node` if it is written as another one of `names`; return whether it is."""
+    is_twin = node.name in names and node.name != folded and not node.this.args.get("quoted")
+    if is_twin:
+        node.set("this", exp.to_identifier(folded, quoted=True))
+    return is_twin
 
 
 def _candidates(sql: str, catalog: Catalog) -> Iterator[Repair]:
@@ -314,26 +327,46 @@ def _repair_columns(tree: exp.Expr, catalog: Catalog) -> list[str] | None:
         column.meta[_INDEX] = number
     query = qualify_names(tree, catalog)
     changes: dict[int, tuple[exp.Expr, str]] = {}
+    unknown: set[int] = set()
     aliases = {node.alias.lower() for node in tree.find_all(exp.Alias, exp.TableAlias, exp.CTE)}
+    # The innermost scope that has a name gives it its meaning.
     for scope, column in unresolved_columns(query) if query else ():
         if _INDEX not in column.meta:
             return None
-        original = columns[column.meta[_INDEX]]
+        number = column.meta[_INDEX]
+        original = columns[number]
         is_alias = not original.table and original.name.lower() in aliases
-        intended = None if is_alias else _intended_column(column, scope, catalog)
+        intended = None if is_alias or number in changes else _intended_column(column, scope, catalog)
         if intended is not None:
             source, name = intended
             is_clear = not original.table and len(scope.selected_sources) == 1
             new = exp.column(name, None if is_clear else source, quoted=True)
-            changes[column.meta[_INDEX]] = new, f"{source}.{name}"
-        elif original.this.args.get("quoted") and not original.table and isinstance(original.parent, _COMPARED):
-            changes[column.meta[_INDEX]] = exp.Literal.string(original.name), "a text"
+            changes[number] = new, f"{source}.{name}"
         else:
+            unknown.add(number)
+    for number in unknown - changes.keys():
+        original = columns[number]
+        if not (original.this.args.get("quoted") and not original.table and isinstance(original.parent, _COMPARED)):
             return None
+        changes[number] = exp.Literal.string(original.name), "a text"
+    # Qualifying replaces a term of ORDER BY that is an output by the name of that output.
+    same = {_place_of(columns[number]): change for number, change in changes.items()}
+    for number, column in enumerate(columns):
+        change = same.get(_place_of(column)) if column.find_ancestor(exp.Order) else None
+        if change and number not in changes and column.name.lower() not in aliases:
+            changes[number] = change[0].copy(), change[1]
     descriptions = [f"{columns[number].sql(comments=False)} as {text}" for number, (_, text) in changes.items()]
     for number, (replacement, _) in changes.items():
-        columns[number].replace(replacement)
+        column = columns[number]
+        is_output = column.arg_key == "expressions" and isinstance(column.parent, exp.Select)
+        # Outer queries name the output of a subquery as it was written.
+        is_named_outside = is_output and isinstance(column.parent_select.parent, exp.CTE | exp.Subquery)
+        column.replace(exp.alias_(replacement, column.this.copy(), copy=False) if is_named_outside else replacement)
     return None if any(_compares_with_itself(each) for each, _ in changes.values()) else descriptions
+
+
+def _place_of(column: exp.Column) -> tuple[int, str, str]:
+    return id(column.parent_select), column.table.lower(), column.name.lower()
 
 
 def _compares_with_itself(column: exp.Expr) -> bool:
@@ -359,7 +392,8 @@ def _intended_column(column: exp.Column, scope: Scope, catalog: Catalog) -> tupl
         for name in names
         if source == (column.table or source) and _is_same_name(name, column.name)
     ]
-    options = list(dict.fromkeys([*exact, *near]))
+    own = [(source, name) for source, name in exact if source == column.table]
+    options = own or list(dict.fromkeys([*exact, *near]))
     return options[0] if len(options) == 1 else None
 
 

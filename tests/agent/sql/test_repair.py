@@ -46,6 +46,62 @@ def test_a_table_beside_one_that_differs_in_case_is_named() -> None:
     assert repair('SELECT "Day" FROM "Events"', known) is None
 
 
+def test_a_column_beside_one_that_differs_in_case_is_named() -> None:
+    table = Table("sales", (Column("Amount", "INTEGER"), Column("amount", "INTEGER")))
+    known = Catalog("postgres", {"sales": table}, default_schema="public")
+    found = repair("SELECT SUM(Amount) FROM sales", known)
+    assert found is not None
+    assert found.sql == 'SELECT SUM("amount") FROM sales'
+    assert found.description == "took Amount as the column amount, although Amount exists"
+    assert repair("SELECT SUM(amount) FROM sales", known) is None
+    assert repair('SELECT SUM("Amount") FROM sales', known) is None
+
+
+DEPOTS = (
+    Table("Depots", (Column("DepotID", "INTEGER"), Column("City", "TEXT"))),
+    Table("depotStaff", (Column("depotID", "INTEGER"), Column("Wage", "INTEGER"))),
+)
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        (
+            "SELECT d.City, SUM(s.Wage) FROM Depots d JOIN depotStaff s ON s.depotID = d.DepotID GROUP BY d.City",
+            'SELECT "d"."City", SUM("s"."Wage") FROM "Depots" AS d '
+            'JOIN "depotStaff" AS s ON "s"."depotID" = "d"."DepotID" GROUP BY "d"."City"',
+        ),
+        (
+            "SELECT City FROM Depots WHERE DepotID IN (SELECT depotID FROM depotStaff WHERE Wage > 6)",
+            'SELECT "City" FROM "Depots" WHERE "DepotID" IN (SELECT "depotID" AS depotID FROM "depotStaff" WHERE "Wage" > 6)',
+        ),
+        (
+            "SELECT City, (SELECT SUM(Wage) FROM depotStaff WHERE depotID = d.DepotID) AS w FROM Depots d",
+            'SELECT "City", (SELECT SUM("Wage") FROM "depotStaff" WHERE "depotID" = "d"."DepotID") AS w '
+            'FROM "Depots" AS d',
+        ),
+        (
+            "SELECT depotID, SUM(Wage) AS w FROM depotStaff GROUP BY depotID HAVING SUM(Wage) > 5 ORDER BY SUM(Wage)",
+            'SELECT "depotID", SUM("Wage") AS w FROM "depotStaff" GROUP BY "depotID" HAVING SUM("Wage") > 5 '
+            'ORDER BY SUM("Wage")',
+        ),
+        (
+            "SELECT Depots.City FROM Depots JOIN depotStaff ON depotStaff.depotID = Depots.DepotID",
+            'SELECT "Depots"."City" FROM "Depots" JOIN "depotStaff" ON "depotStaff"."depotID" = "Depots"."DepotID"',
+        ),
+        (
+            "WITH w AS (SELECT depotID FROM depotStaff s) SELECT w.depotID FROM w",
+            'WITH w AS (SELECT "depotID" AS depotID FROM "depotStaff" AS s) SELECT w.depotID FROM w',
+        ),
+    ],
+)
+def test_names_in_another_case_are_mended_in_all_parts_of_a_statement(sql: str, expected: str) -> None:
+    known = Catalog("postgres", {table.key: table for table in DEPOTS}, default_schema="public")
+    found = repair(sql, known)
+    assert found is not None
+    assert found.sql == expected
+
+
 def test_a_table_in_another_case_is_mended_where_case_matters_before_the_database_is_asked() -> None:
     found = repair("SELECT COUNT(*) FROM Customers", catalog("mysql"))
     assert found is not None
