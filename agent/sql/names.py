@@ -295,7 +295,7 @@ def unresolved_columns(query: ResolvedQuery) -> Iterator[tuple[Scope, exp.Column
         if not isinstance(scope.expression, exp.Select):
             continue
         outside = scope.external_columns if not scope.is_correlated_subquery and not scope.pivots else []
-        names = [*scope.unqualified_columns, *_unqualified_in_filters(scope)]
+        names = [*scope.unqualified_columns, *_unqualified_in_filters(scope.expression)]
         for column in [*names, *outside, *_missing_in_source(scope, query.catalog)]:
             if not _is_tolerated(column, scope, query.catalog):
                 yield scope, column
@@ -331,15 +331,13 @@ def _nearest(name: str, full_names: Mapping[str, list[str]]) -> list[str]:
     return [full for match, _, _ in close for full in full_names[match]][:3]
 
 
-def _unqualified_in_filters(scope: Scope) -> Iterator[exp.Column]:
+def _unqualified_in_filters(select: exp.Select) -> Iterator[exp.Column]:
     """Yield the columns without a table in HAVING and QUALIFY, which sqlglot leaves out, apart from outputs."""
-    outputs = {name.lower() for name in scope.expression.named_selects}
-    for part in filter(None, map(scope.expression.args.get, ("having", "qualify"))):
-        yield from (
-            each
-            for each in walk_in_scope(part)
-            if isinstance(each, exp.Column) and not each.table and each.name.lower() not in outputs
-        )
+    outputs = {name.lower() for name in select.named_selects}
+    for part in filter(None, map(select.args.get, ("having", "qualify"))):
+        for node in walk_in_scope(part):
+            if isinstance(node, exp.Column) and not node.table and node.name.lower() not in outputs:
+                yield node
 
 
 def _missing_in_source(scope: Scope, catalog: Catalog) -> Iterator[exp.Column]:

@@ -358,9 +358,9 @@ def _repair_columns(tree: exp.Expr, catalog: Catalog) -> list[str] | None:
     descriptions = [f"{columns[number].sql(comments=False)} as {text}" for number, (_, text) in changes.items()]
     for number, (replacement, _) in changes.items():
         column = columns[number]
-        is_output = column.arg_key == "expressions" and isinstance(column.parent, exp.Select)
+        select = column.parent if column.arg_key == "expressions" else None
         # Outer queries name the output of a subquery as it was written.
-        is_named_outside = is_output and isinstance(column.parent_select.parent, exp.CTE | exp.Subquery)
+        is_named_outside = isinstance(select, exp.Select) and isinstance(select.parent, exp.CTE | exp.Subquery)
         column.replace(exp.alias_(replacement, column.this.copy(), copy=False) if is_named_outside else replacement)
     return None if any(_compares_with_itself(each) for each, _ in changes.values()) else descriptions
 

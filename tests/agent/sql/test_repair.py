@@ -73,7 +73,8 @@ DEPOTS = (
         ),
         (
             "SELECT City FROM Depots WHERE DepotID IN (SELECT depotID FROM depotStaff WHERE Wage > 6)",
-            'SELECT "City" FROM "Depots" WHERE "DepotID" IN (SELECT "depotID" AS depotID FROM "depotStaff" WHERE "Wage" > 6)',
+            'SELECT "City" FROM "Depots" '
+            'WHERE "DepotID" IN (SELECT "depotID" AS depotID FROM "depotStaff" WHERE "Wage" > 6)',
         ),
         (
             "SELECT City, (SELECT SUM(Wage) FROM depotStaff WHERE depotID = d.DepotID) AS w FROM Depots d",
