@@ -15,7 +15,7 @@ from datasphinx.agent.types import Limits
 
 _TIMEOUT_S = 3.0
 _NOW = (exp.CurrentDate, exp.CurrentTime, exp.CurrentTimestamp, exp.CurrentDatetime, exp.Localtime, exp.Localtimestamp)
-_PLAIN = (exp.Select, exp.Alias, exp.Count, exp.Distinct)
+_PLAIN = (exp.Select, exp.Alias, exp.Count, exp.Distinct, exp.Is)
 
 
 def session_zone(database: Database) -> str:

@@ -49,6 +49,7 @@ def test_a_zone_may_be_a_name_or_an_offset() -> None:
         ("SELECT COUNT(*) FROM runs WHERE due < CURRENT_DATE", True),
         ("SELECT id, began FROM runs", False),
         ("SELECT COUNT(began) FROM runs", False),
+        ("SELECT COUNT(*) FROM runs WHERE began IS NOT NULL", False),
         ("SELECT COUNT(*) FROM runs WHERE due >= '2026-03-01'", False),
     ],
 )
