@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
@@ -167,6 +168,17 @@ class JoinedRows:
             if not added:
                 return done
             done |= added
+
+    def crossed(self, places: Collection[Place]) -> tuple[Path, Path] | None:
+        """Return two sources of which each row of a third one has several, so that their rows are joined in pairs.
+
+        Values at `places` are fixed.
+        """
+        fixed = self.determined([], places)
+        of = {path: self.determined([path], places) for path in self.sources.keys() - fixed}
+        leaves = [path for path in sorted(of) if not any(path in of[other] for other in of.keys() - {path})]
+        pairs = ((one, other) for one, other in combinations(leaves, 2) if of[one] & of[other])
+        return next((pair for pair in pairs if all(map(self.may_repeat, pair))), None)
 
     def may_repeat(self, path: Path) -> bool:
         """Return whether a source is joined by equations only, with columns of which values may occur twice."""

@@ -4,7 +4,7 @@ They know keys, column types and sampled values, and read only the structure of 
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,9 +17,19 @@ from datasphinx.agent.schema.deletion import deletion_marks
 from datasphinx.agent.sql.joined_rows import JoinedRows, Path, conditions_of, is_unique
 from datasphinx.agent.sql.names import ColumnReference, ResolvedQuery
 from datasphinx.agent.sql.remark import Remark
-from datasphinx.agent.sql.selects import aggregates_of, conjuncts, grouped_expressions, is_aggregated, output_of
+from datasphinx.agent.sql.selects import (
+    aggregates_of,
+    conjuncts,
+    grouped_expressions,
+    is_aggregated,
+    output_of,
+    window_aggregates_of,
+    window_of,
+)
 
-_AGGREGATES = (exp.Sum, exp.Avg, exp.Count, exp.Median, exp.Stddev, exp.StddevPop, exp.StddevSamp)
+_AGGREGATES = (
+    exp.Sum, exp.Avg, exp.Count, exp.Median, exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop,
+)  # fmt: skip
 """Functions whose value changes if rows are repeated."""
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _TIME = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}.*")
@@ -31,6 +41,11 @@ _OTHER_DATE = re.compile(
 """A date in a form whose order as text need not be that of time."""
 _NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
 _EPOCH = re.compile(r"\d{9,19}")
+_DATES = (
+    exp.Cast, exp.TryCast, exp.Date, exp.Timestamp, exp.TsOrDsToDate, exp.TsOrDsToTimestamp, exp.StrToDate,
+    exp.StrToTime, exp.DateAdd, exp.DateSub, exp.TsOrDsAdd, exp.DateTrunc, exp.TimestampTrunc, exp.LastDay,
+)  # fmt: skip
+"""Functions whose value is a date or time."""
 _RANGES = (exp.GT, exp.GTE, exp.LT, exp.LTE)
 _COMPARISONS = (exp.EQ, exp.NEQ, *_RANGES, exp.Between, exp.In)
 _INTEGER_TYPE = re.compile(r"^(?!.*point|interval).*(int|serial)|^long", re.IGNORECASE)
@@ -67,20 +82,34 @@ def repeated_values(query: _Query) -> Iterator[Remark]:
     A value is one for each row of its source. It may also be a value of each row of the first source of FROM, if that
     leads to its source along keys: over plays with the track of each, the length of the track can be added per play.
     This is not so for events, such as orders, whose values are amounts of their own, and beside an aggregate over a
-    column of the first source, which has another unit.
+    column of the first source, which has another unit. A count of rows is none of values, unless two sources that have
+    several rows for each row of another one are joined with each other.
     """
     for scope, select in query.selects():
-        calls = [call for call in aggregates_of(select) if isinstance(call, _AGGREGATES)]
+        found = aggregates_of(select) or ([] if select.args.get("group") else window_aggregates_of(select))
+        calls = [call for call in found if isinstance(call, _AGGREGATES)]
         rows = query.rows(scope) if calls else None
         if rows is None or not rows.is_known or len(rows.sources) < 2 or rows.first is None:
             continue
         everything = rows.sources.keys()
-        groups = [place for term in grouped_expressions(select) if (place := rows.place(term))]
-        of_group, main = rows.determined([], groups), rows.determined([rows.first])
+        main = rows.determined([rows.first])
         details = [call for call in calls if rows.paths(call) and rows.determined(rows.paths(call)) == everything]
         mixes = any(not isinstance(call, exp.Count) for call in details)
         for call in calls:
+            window = window_of(call)
+            terms = grouped_expressions(select) if window is None else window.args.get("partition_by") or []
+            groups = [place for term in terms if (place := rows.place(term))]
+            of_group = rows.determined([], groups)
             sources = rows.paths(call.this) if call.this and not _is_harmless_distinct(call, rows) else set()
+            crossed = rows.crossed(groups) if _counts_rows(call) else None
+            if crossed:
+                message = Message(
+                    "values_repeated",
+                    value=call.sql(dialect=query.dialect),
+                    by=_names({crossed[0]}, rows),
+                    source=_names({crossed[1]}, rows),
+                )
+                yield Remark(message, "doubt")
             if not sources or (sources <= of_group and not isinstance(call, exp.Sum)):
                 continue
             others = everything - rows.determined(sources, groups)
@@ -92,6 +121,10 @@ def repeated_values(query: _Query) -> Iterator[Remark]:
                 message = Message(code, value=text, by=_names(others, rows), source=_names(sources, rows))
                 probes = [rows.repetition(path) for path in others]
                 yield Remark(message, "doubt", _sql(probes[0] if len(probes) == 1 else None, query))
+
+
+def _counts_rows(call: exp.Expr) -> bool:
+    return isinstance(call, exp.Count) and isinstance(call.this, exp.Star | exp.Literal)
 
 
 def _is_harmless_distinct(call: exp.Expr, rows: JoinedRows) -> bool:
@@ -115,11 +148,7 @@ def _is_event(source: Table | Scope, query: _Query) -> bool:
 def counts_of_missing_rows(query: _Query) -> Iterator[Remark]:
     """Report COUNT(*) over a LEFT JOIN of several rows, which counts a row that has no match as one."""
     for scope, select in query.selects():
-        stars = [
-            call
-            for call in aggregates_of(select)
-            if isinstance(call, exp.Count) and isinstance(call.this, exp.Star | exp.Literal)
-        ]
+        stars = [call for call in aggregates_of(select) if _counts_rows(call)]
         optional = _optional_sources(scope) if stars else set()
         rows = query.rows(scope) if optional else None
         if rows is None or not rows.is_known:
@@ -355,7 +384,8 @@ def other_forms_of_dates(query: _Query) -> Iterator[Remark]:
         values = _samples(found.column, found.table, query.catalog)
         if not dates or not values:
             continue
-        if _holds_epochs(found.column, values) and not node.find(exp.UnixToTime):
+        is_converted = any(not isinstance(call, _DATES) for call in node.find_all(exp.Func))
+        if _holds_epochs(found.column, values) and not is_converted:
             yield _finding("date_compared_with_number", column=str(found), date=dates[0], value=values[0])
         elif found.column.type_class == "text":
             iso = [bool(_ISO.fullmatch(value)) for value in values]
@@ -375,7 +405,8 @@ def dates_of_numbers(query: _Query) -> Iterator[Remark]:
             is_date = isinstance(call, exp.TimeToStr | exp.Date) or name.lower() in _SQLITE_DATES
             modifiers = {literal.name.lower() for literal in call.find_all(exp.Literal)}
             for column in call.find_all(exp.Column) if is_date and not modifiers & {"unixepoch", "auto"} else ():
-                found = query.column_of(column, scope)
+                rows = query.rows(scope)
+                found = rows.column(rows.place(column))
                 values = _samples(found.column, found.table, query.catalog) if found else ()
                 if found and column.parent_select is scope.expression and _holds_epochs(found.column, values):
                     yield _finding("date_of_number", column=str(found), value=values[0])
@@ -501,18 +532,25 @@ def deleted_rows(query: _Query) -> Iterator[Remark]:
 
     Rows that another table refers to are looked up, whether they are deleted or not.
     """
+    used = [(query.rows(scope), column) for scope, _ in query.selects() for column in query.find_all(scope, exp.Column)]
+    found = [(rows.column(rows.place(column)), column.name.lower()) for rows, column in used]
+    read = {str(reference) if reference else name for reference, name in found}
     for scope, select in query.selects():
         rows = query.rows(scope)
         if not rows.is_known or select.is_star:
             continue
-        used = {column.name.lower() for each in query.scopes for column in query.find_all(each, exp.Column)}
         for path, table in rows.sources.items():
             if not isinstance(table, Table):
                 continue
             marks = deletion_marks(table, query.catalog.values)
             is_looked_up = any(path in rows.determined([other]) for other in rows.sources.keys() - {path})
-            if marks and not is_looked_up and not any(mark.name.lower() in used for mark in marks):
+            if marks and not is_looked_up and not any(_is_read(mark, table, read) for mark in marks):
                 yield Remark(Message("deleted_rows_included", table=table.key, column=marks[0].name), "note")
+
+
+def _is_read(mark: Column, table: Table, read: Set[str]) -> bool:
+    """Return whether `mark` is among the columns `read`, which are only names where their table is not known."""
+    return str(ColumnReference(table, mark)) in read or mark.name.lower() in read
 
 
 def _sql(query: exp.Select | None, own: _Query) -> str:

@@ -20,16 +20,26 @@ def conjuncts(node: exp.Expr | None) -> Iterator[exp.Expr]:
 
 def aggregates_of(select: exp.Select) -> list[exp.Expr]:
     """Return the aggregates of `select` in outputs, HAVING and ORDER BY, without window functions and subqueries."""
+    return [call for call in _calls_of(select) if window_of(call) is None]
+
+
+def window_aggregates_of(select: exp.Select) -> list[exp.Expr]:
+    """Return the aggregates of `select` that are window functions."""
+    return [call for call in _calls_of(select) if window_of(call) is not None]
+
+
+def window_of(call: exp.Expr) -> exp.Window | None:
+    """Return the window over which `call` is computed; None if it is no window function."""
+    parent = call.parent
+    while isinstance(parent, _AROUND_AGGREGATE):
+        parent = parent.parent
+    return parent if isinstance(parent, exp.Window) else None
+
+
+def _calls_of(select: exp.Select) -> Iterator[exp.Expr]:
     clauses = [*select.expressions, *(select.args[name] for name in ("having", "order") if select.args.get(name))]
     calls = (call for clause in clauses for call in clause.find_all(exp.AggFunc))
-    aggregates = []
-    for call in calls:
-        parent = call.parent
-        while isinstance(parent, _AROUND_AGGREGATE):
-            parent = parent.parent
-        if not isinstance(parent, exp.Window) and call.find_ancestor(exp.Query) is select:
-            aggregates.append(call)
-    return aggregates
+    return (call for call in calls if call.find_ancestor(exp.Query) is select)
 
 
 def is_aggregated(select: exp.Select) -> bool:
