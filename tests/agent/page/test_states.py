@@ -50,6 +50,7 @@ FLAWS = """([smallestText, smallestTarget]) => {
   return [
     ...[document.documentElement, ...document.querySelectorAll("dialog[open], aside")].filter(wide)
       .map((each) => `wider than the screen: ${each.tagName} ${each.id}`),
+    ...seen.filter((each) => each.matches(".foot *") && wide(each)).map((each) => `cut off: ${named(each)}`),
     ...seen.filter((each) => hasText(each) && parseFloat(getComputedStyle(each).fontSize) < smallestText)
       .map((each) => `small text: ${named(each)}`),
     ...seen.filter((each) => each.matches("button, a, input, select, textarea, summary, [role=tab]") && isSmall(each))
