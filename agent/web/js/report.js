@@ -27,7 +27,7 @@ export function reportView(output, name, link) {
     limits.length ? say(make("h4"), "report_limits") : null,
     limits.length ? make("ul", { class: "limits" }, ...limits.map((limit) => make("li", { dir: "auto" }, ...spans(limit, known)))) : null,
     say(make("h4"), "report_sources"),
-    make("ol", { class: "sources" }, ...parts.map((part) => make("li", {}, opening(part, part.question)))));
+    make("ul", { class: "sources" }, ...parts.map((part) => make("li", {}, `${part.id}: `, opening(part, part.question)))));
   const path = `threads/${output.thread_id}/runs/${output.run_id}/report`;
   const files = output.run_id ? Object.entries(FILES).map(([suffix, kind]) => [saveAs(kind), () => saveFrom(`${path}.${suffix}`, fileName(title, `.${suffix}`))]) : [];
   const menu = saveMenu(view, ...files, link);

@@ -23,6 +23,9 @@ def test_the_figures_of_a_report_lead_to_their_rows_and_statement(visit: Visit) 
     expect(page.locator(".report .lead")).to_have_text("Customers")
     expect(page.get_by_role("button", name="Report", pressed=False)).to_be_visible()
     expect(page.locator(".report > .error")).to_have_text("1 of 2 questions were answered.")
+    # What a report takes for granted names the question by its number.
+    expect(page.locator(".limits li")).to_have_text("q1: cancelled orders count too")
+    expect(page.locator(".sources li")).to_have_text([f"q{at}: {each}" for at, each in enumerate(REPORTED, 1)])
     page.locator(".report .section .link").first.click()
     dialog = page.get_by_role("dialog", name=REPORTED[0])
     assert dialog.locator("tbody tr").nth(1).get_attribute("class") == "marked"
