@@ -98,11 +98,21 @@ def test_a_conversation_has_the_title_that_the_model_gives_with_its_first_answer
     listed(site.page, "Number of orders", "Best customers")
 
 
+RING = """() => {
+  const { left, right } = document.activeElement.getBoundingClientRect();
+  const list = document.querySelector("#conversations").getBoundingClientRect();
+  const { outlineWidth, outlineOffset } = getComputedStyle(document.activeElement);
+  return Math.min(left - list.left, list.right - right) - parseFloat(outlineWidth) - parseFloat(outlineOffset);
+}"""
+"""Return how far the ring of the focus is within the list, which cuts off what is beyond."""
+
+
 def test_a_conversation_is_renamed_by_keys(two: Site) -> None:
     page = two.page
     page.get_by_role("button", name=f"Rename {HOW_MANY}").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_label("Title")).to_be_focused()
+    assert page.evaluate(RING) >= 0
     page.keyboard.type("<b>Orders</b>")
     page.keyboard.press("Enter")
     listed(page, "Number of orders?", "<b>Orders</b>")
