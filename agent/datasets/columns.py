@@ -693,7 +693,10 @@ class _Reader:
     def _text_warnings(self) -> list[Warning]:
         """Return the warning about a column that stays text although most cells look like numbers or dates."""
         column, facts = self.column, {"filled": self.expected}
-        if self.units and _total([*self.units, *self.numbers]) >= _FITTING * self.expected:
+        named = {form.unit for form in self.units.values()}
+        # Several words of several cells, such as those of addresses, are no units.
+        are_units = len(named) == 1 or (len(named) <= _MAX_WORDS and not any(" " in unit for unit in named))
+        if named and are_units and _total([*self.units, *self.numbers]) >= _FITTING * self.expected:
             return [column.warn("units", facts, list(self.units))]
         if _total(list(self.dates)) >= _NOTEWORTHY * self.expected:
             return [column.warn("not_dates", facts, list(self.dates))]

@@ -75,6 +75,7 @@ NUMBERS = {
     "Arabic thousands": Values("١٬٢٣٤|٥٦٧", "BIGINT", "1234|567", "marks"),
     "whole rupees": Values("₹500/-|₹2,00,000/-", "BIGINT", "500|200000", "currency marks"),
     "an unknown currency": Values("KSh 500|KSh 1,200.50", "VARCHAR", codes="units"),
+    "addresses": Values("12 Main St|5 Oak Ave|7 Elm Rd", "VARCHAR"),
     "versions": Values("v1.5|v2.5", "VARCHAR"),
     "underscores": Values("1_000|2_500_000", "BIGINT", "1000|2500000", "marks"),
     "apostrophes": Values("1'000|2’500’000.5", "DOUBLE", "1000.0|2500000.5", "marks"),
