@@ -97,6 +97,27 @@ def _with_exact_aliases(tree: exp.Expr, catalog: Catalog) -> exp.Expr:
     return copy
 
 
+def _with_value_columns(tree: exp.Expr) -> exp.Expr | None:
+    """Return a copy of `tree` where a function in FROM whose alias is used as a column has that column; None if none.
+
+    sqlglot does not resolve the names of a correlated subquery that reads a function with unknown columns.
+    """
+    copy = tree.copy()
+    columns = list(copy.find_all(exp.Column))
+    bare = {column.name.lower() for column in columns if not column.table}
+    owners = {column.table.lower() for column in columns}
+    changed = False
+    for source in copy.find_all(exp.Unnest, exp.Table):
+        alias = source.args.get("alias")
+        is_function = isinstance(source, exp.Unnest) or isinstance(source.this, exp.Func)
+        if not is_function or not isinstance(alias, exp.TableAlias) or alias.columns or source.args.get("offset"):
+            continue
+        if alias.name.lower() in bare - owners:
+            alias.set("columns", [alias.this.copy()])
+            changed = True
+    return copy if changed else None
+
+
 def qualify_names(tree: exp.Expr, catalog: Catalog, *, expand_stars: bool = False) -> ResolvedQuery | None:
     """Qualify every column in a copy of `tree` with its table, using sqlglot's `qualify`; return None if that fails.
 
@@ -125,7 +146,8 @@ def qualify_names(tree: exp.Expr, catalog: Catalog, *, expand_stars: bool = Fals
         # sqlglot cannot resolve ORDER BY 1 where the first output is a star.
         return None if expand_stars else qualify_names(tree, catalog, expand_stars=True)
     except (OptimizeError, SqlglotError, RecursionError):
-        return None
+        named = _with_value_columns(tree)
+        return qualify_names(named, catalog, expand_stars=expand_stars) if named else None
 
 
 _Shared = tuple[tuple[Scope, ...], dict[int, tuple[exp.Expr, ...]]]

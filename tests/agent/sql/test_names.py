@@ -99,3 +99,23 @@ def test_a_quoted_table_is_named_by_its_exact_name(sql: str, is_known: bool) -> 
     else:
         with pytest.raises(NamesUnknown):
             resolve(sql, known)
+
+
+@pytest.mark.parametrize(
+    ("sql", "is_known"),
+    [
+        ("SELECT id FROM posts WHERE EXISTS (SELECT 1 FROM unnest(tags) t WHERE t = 'a')", True),
+        ("SELECT id, (SELECT string_agg(t, ',') FROM unnest(posts.tags) AS t) FROM posts", True),
+        ("SELECT id FROM posts p WHERE 'a' IN (SELECT t FROM regexp_split_to_table(p.tags, ',') AS t)", True),
+        ("SELECT p.id, y.n FROM posts p, LATERAL (SELECT max(t) AS n FROM unnest(p.tags) t WHERE t > id) y", True),
+        ("SELECT id FROM posts WHERE EXISTS (SELECT 1 FROM unnest(words) t WHERE t = 'a')", False),
+        ("SELECT id FROM posts WHERE EXISTS (SELECT 1 FROM unnest(tags) t WHERE t = word)", False),
+    ],
+)
+def test_the_value_of_a_function_is_named_by_its_alias_in_subqueries_too(sql: str, is_known: bool) -> None:
+    known = Catalog("postgres", {"posts": table("posts", "id", "tags")}, default_schema="public")
+    if is_known:
+        assert resolve(sql, known)
+    else:
+        with pytest.raises(NamesUnknown):
+            resolve(sql, known)
