@@ -120,6 +120,9 @@ def _legend(figure: Figure) -> Option:
 def _values(figure: Figure) -> Option:
     axis: Option = {"type": "value", **({"name": figure.y_name} if figure.y_name else {})}
     axis |= {"axisLabel": {"formatter": _template(figure)}} if _template(figure) else {}
+    if figure.value_format.kind == "number" and not figure.value_format.decimals:
+        # There is no mark for half an order.
+        axis |= {"minInterval": 1}
     return axis if figure.includes_zero else {**axis, "scale": True}
 
 

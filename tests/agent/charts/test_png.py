@@ -85,6 +85,12 @@ def test_no_picture_of_this_machine_is_drawn() -> None:
         png_of_option(made)
 
 
+@pytest.mark.parametrize("chart_type", ["bar", "line"])
+def test_an_axis_of_whole_numbers_has_no_fractions(chart_type: str) -> None:
+    rows = result({"x": "string", "n": "integer"}, ("a", 1), ("b", 2))
+    assert not {"0.5", "1.5"} & set(drawn(rows, chart_type))
+
+
 def test_a_ranking_has_all_names_and_values() -> None:
     rows = result({"x": "string", "n": "float"}, *((f"Walker Media {at}", 9000.5 - at) for at in range(30)))
 
