@@ -88,7 +88,7 @@ def per_question(cache: Path, url: str) -> dict[str, Any]:
     """Return medians of the CPU time in milliseconds, with the record and validation on, off, and of the bare graph.
 
     No question and no statement is repeated. The variants answer each question in turn. The means of function calls of
-    further questions do not depend on the load of the machine.
+    further questions hardly depend on the load of the machine.
     """
     endpoint = {"llm_base_url": url, "llm_model": "instant", "llm_profile": "standard", "cache_dir": cache}
     variants: dict[str, dict[str, Any]] = {
