@@ -50,8 +50,8 @@ _MARK = re.compile(r"\W+|[(\[]\w{1,3}[)\]]|\W+ ?\w{1,2}|#\S*|[^\W\d_]+:9{3}")
 """A text that stands for a missing value or an error, rather than for a word: `..`, `(D)`, `: c`, `#BEZUG!`."""
 _AMOUNT = re.compile(r"(?:[^\W\d_]{2,4}\.? ?|[^\W\d_] )9[9.,' ]*")
 """A number behind an abbreviation, such as that of a currency: `KSh 9,999`."""
-_MEASURES = re.compile(r"[A-Z]{0,2}(?:9+\W*[^\W\d_]{1,7}\W*){2,}(?:9+:99(?::99)?)?")
-"""Two numbers or more, each with a word behind it, as durations have: `9 h 99 min`, `PT9H99M`."""
+_MEASURES = re.compile(r"[A-Z]{0,2}(?:9+\W*[^\W\d_]{1,7}\W*)(?:(?:9+\W*[^\W\d_]{1,7}\W*)+|9+:99(?::99)?)")
+"""A number with a word behind it and another one, or a clock, as in durations: `9 h 99 min`, `PT9H99M`, `9 d 99:99`."""
 _MAX_WORDS = 4
 """Maximum number of words that are units of a column."""
 _HINT = re.compile(r"(?i)\bdate\b|(^|_)date|date$|дата|日期|时间")

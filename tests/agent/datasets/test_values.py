@@ -59,6 +59,7 @@ DATES = {
     "half days alone": Values("9:05 p.m.|12:00 a.m.", "TIME", "21:05:00|00:00:00"),
     "durations": Values("31:05|7:30", "INTERVAL", "1 day, 7:05:00|7:30:00"),
     "measures of time": Values("1 h 30 min|2 h 5 min", "VARCHAR", codes="units"),
+    "days and a clock": Values("1 day 02:03:04|12 days 05:00:00", "VARCHAR", codes="units"),
     "weeks are no dates": Values("Q1 2024|Q2 2024", "VARCHAR", "Q1 2024|Q2 2024", "not_dates"),
     "words and numbers": Values("Bolt 2024|Nut 2023", "VARCHAR", "Bolt 2024|Nut 2023"),
 }
