@@ -314,10 +314,11 @@ def resolve(sql: str, catalog: Catalog) -> ResolvedQuery | None:
 def unresolved_columns(query: ResolvedQuery) -> Iterator[tuple[Scope, exp.Column]]:
     """Yield the columns of `query` that no table in scope has, or more than one, each with its scope."""
     for scope in query.scopes:
-        if not isinstance(scope.expression, exp.Select):
+        select = scope.expression
+        if not isinstance(select, exp.Select):
             continue
         outside = scope.external_columns if not scope.is_correlated_subquery and not scope.pivots else []
-        names = [*scope.unqualified_columns, *_unqualified_in_filters(scope.expression)]
+        names = [*scope.unqualified_columns, *_unqualified_in_filters(select, scope, query.catalog)]
         for column in [*names, *outside, *_missing_in_source(scope, query.catalog)]:
             if not _is_tolerated(column, scope, query.catalog):
                 yield scope, column
@@ -353,13 +354,32 @@ def _nearest(name: str, full_names: Mapping[str, list[str]]) -> list[str]:
     return [full for match, _, _ in close for full in full_names[match]][:3]
 
 
-def _unqualified_in_filters(select: exp.Select) -> Iterator[exp.Column]:
-    """Yield the columns without a table in HAVING and QUALIFY, which sqlglot leaves out, apart from outputs."""
-    outputs = {name.lower() for name in select.named_selects}
+def _unqualified_in_filters(select: exp.Select, scope: Scope, catalog: Catalog) -> Iterator[exp.Column]:
+    """Yield the unknown columns in HAVING and QUALIFY, which sqlglot leaves without a table.
+
+    It leaves outputs, merged columns of joins and columns of outer queries without one too.
+    """
+    known = {name.lower() for name in (*select.named_selects, *_merged_columns(select))}
+    outer = scope.parent if _sees_outside(scope) else None
+    while outer is not None:
+        known.update(*(columns_of(source, catalog) for _, source in outer.selected_sources.values()))
+        outer = outer.parent if _sees_outside(outer) else None
     for part in filter(None, map(select.args.get, ("having", "qualify"))):
         for node in walk_in_scope(part):
-            if isinstance(node, exp.Column) and not node.table and node.name.lower() not in outputs:
+            if isinstance(node, exp.Column) and not node.table and node.name.lower() not in known:
                 yield node
+
+
+def _merged_columns(select: exp.Select) -> Iterator[str]:
+    """Yield the columns that USING and NATURAL merge; sqlglot replaces these by equations."""
+    for join in select.args.get("joins") or ():
+        for equal in conjuncts(join.args.get("on")):
+            sides = {side.name for side in (equal.left, equal.right)} if isinstance(equal, exp.EQ) else set()
+            yield from sides if len(sides) == 1 else ()
+
+
+def _sees_outside(scope: Scope) -> bool:
+    return bool(scope.is_subquery or scope.is_udtf)
 
 
 def _missing_in_source(scope: Scope, catalog: Catalog) -> Iterator[exp.Column]:
@@ -393,7 +413,7 @@ def _is_tolerated(column: exp.Column, scope: Scope, catalog: Catalog) -> bool:
     visible: Scope | None = scope
     while visible is not None:
         sources += [source for _, source in visible.selected_sources.values()]
-        visible = visible.parent if visible.is_subquery or visible.is_udtf else None
+        visible = visible.parent if _sees_outside(visible) else None
     if not column.table and (scope.pivots or any(_has_unknown_columns(source, catalog) for source in sources)):
         return True
     is_argument = isinstance(column.parent, exp.Func) and not column.table

@@ -119,3 +119,31 @@ def test_the_value_of_a_function_is_named_by_its_alias_in_subqueries_too(sql: st
     else:
         with pytest.raises(NamesUnknown):
             resolve(sql, known)
+
+
+@pytest.mark.parametrize(
+    ("sql", "is_known"),
+    [
+        ("SELECT city, COUNT(*) FROM customers JOIN orders USING (id) GROUP BY city HAVING MAX(id) > 2", True),
+        ("SELECT COUNT(*) FROM customers NATURAL JOIN orders HAVING MAX(id) > 2", True),
+        ("SELECT 1 FROM customers c JOIN orders o ON o.customer_id = c.id GROUP BY city HAVING MAX(id) > 2", False),
+        (
+            "SELECT name FROM customers c WHERE EXISTS (SELECT 1 FROM orders o WHERE o.customer_id = c.id "
+            "GROUP BY o.customer_id HAVING COUNT(*) > LENGTH(city))",
+            True,
+        ),
+        (
+            "SELECT name FROM customers c WHERE EXISTS (SELECT 1 FROM orders o WHERE o.customer_id = c.id "
+            "GROUP BY o.customer_id HAVING COUNT(*) > LENGTH(town))",
+            False,
+        ),
+        ("SELECT name FROM customers, (SELECT 1 FROM orders GROUP BY status HAVING MAX(city) > 'a') o", False),
+    ],
+)
+def test_having_names_merged_columns_and_those_of_outer_queries(sql: str, is_known: bool) -> None:
+    known = Catalog("postgres", CATALOG.tables, default_schema="public")
+    if is_known:
+        assert resolve(sql, known)
+    else:
+        with pytest.raises(NamesUnknown):
+            resolve(sql, known)
