@@ -103,10 +103,12 @@ def _decimals(node: exp.Expr, scope: Scope, query: ResolvedQuery, depth: int = 0
     """Return the decimal places of amounts, of averages those of what they average; None if they are not known."""
 
     def of(*parts: exp.Expr | None) -> list[int] | None:
-        found = [_decimals(part, scope, query, depth) for part in parts if part and not isinstance(part, exp.Null)]
+        found = [_decimals(part, scope, query, depth + 1) for part in parts if part and not isinstance(part, exp.Null)]
         known = [each for each in found if each is not None]
         return known if known and len(known) == len(found) else None
 
+    if depth > _MAX_DEPTH:
+        return None
     if isinstance(node, exp.Literal):
         return None if node.is_string else len(node.name.partition(".")[2].rstrip("0"))
     if isinstance(node, exp.Count):
@@ -119,10 +121,9 @@ def _decimals(node: exp.Expr, scope: Scope, query: ResolvedQuery, depth: int = 0
     if parts := _alternatives(node):
         return max(of(*parts) or (), default=None)
     if isinstance(node, _WRAPPERS + _OF_ITS_UNIT + _OF_ITS_DECIMALS):
-        return _decimals(node.this, scope, query, depth)
-    inner = _inner(node, scope)
-    if inner:
-        return _decimals(*inner, query, depth + 1) if depth < _MAX_DEPTH else None
+        return _decimals(node.this, scope, query, depth + 1)
+    if inner := _inner(node, scope):
+        return _decimals(*inner, query, depth + 1)
     reference = query.column_of(node, scope)
     return reference.column.decimals if reference else None
 

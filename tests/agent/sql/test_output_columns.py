@@ -2,7 +2,7 @@
 
 import pytest
 
-from datasphinx.agent.sql.output_columns import additive_columns
+from datasphinx.agent.sql.output_columns import additive_columns, output_columns
 from tests.agent.sql.catalogs import catalog
 
 
@@ -50,3 +50,8 @@ def test_sums_counts_and_rows_that_no_join_repeats_add_up(sql: str, additive: li
 def test_rows_with_subtotals_do_not_add_up(dialect: str, groups: str) -> None:
     sql = f"SELECT status, SUM(amount) AS n FROM orders GROUP BY {groups}"
     assert additive_columns(sql, catalog(dialect)) == []
+
+
+def test_averages_of_long_sums_have_no_known_decimals() -> None:
+    (output,) = output_columns(f"SELECT AVG(amount){' + 1' * 2000} FROM orders", catalog("postgres"))
+    assert output.averaged_decimals is None
