@@ -207,7 +207,9 @@ def _text(value: Any) -> str:
 def _digits(value: float) -> str:
     """Return a number as JavaScript writes it."""
     least, most = _EXPONENT_FROM
-    if not value or least <= abs(value) < most:
+    if not value:
+        return "0"
+    if least <= abs(value) < most:
         return f"{Decimal(repr(value)):f}".removesuffix(".0")
     digits, _, exponent = repr(value).partition("e")
     return f"{digits}e{int(exponent):+}"

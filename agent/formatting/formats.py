@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime
 from decimal import ROUND_HALF_UP, Context, Decimal, localcontext
 from functools import lru_cache
+from math import isfinite
 from typing import Any, cast
 
 from babel import Locale
@@ -206,7 +207,9 @@ def sure_digits(value: float) -> float:
     (0.3, 9007199254740991.0)
     """
     is_exact = value.is_integer() and abs(value) < 2**53
-    return value if is_exact else float(f"{value:.{_SURE_DIGITS}g}")
+    sure = value if is_exact else float(f"{value:.{_SURE_DIGITS}g}")
+    # The greatest double would be rounded to infinity.
+    return sure if isfinite(sure) else value
 
 
 def _number_format(spec: str, numbers: Sequence[Decimal]) -> ColumnFormat:
