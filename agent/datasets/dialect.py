@@ -15,6 +15,7 @@ _MAX_SPAN = 1000
 
 _BETWEEN_WORDS = re.compile(r"\S[,;\t|](?=\S)")
 _NUMBER = re.compile(r"[^\w\s]{0,2}\d[\d.,'\s]*\D{0,2}")
+_NO_DELIMITER = "\x1f"
 
 
 class Dialect(NamedTuple):
@@ -89,7 +90,8 @@ def _rows(lines: Sequence[str], dialect: Dialect) -> Iterator[list[str]]:
 def read_rows(lines: Iterable[str], dialect: Dialect) -> Iterator[list[str]]:
     """Return the rows of lines without stray quotation marks."""
     if dialect.is_wrapped:
-        lines = ("".join(row) for row in csv.reader(lines))
+        # With a delimiter that no line has, a row without the quotation marks around it stays as it is.
+        lines = ("".join(row) for row in csv.reader(lines, delimiter=_NO_DELIMITER))
     return csv.reader(lines, **dialect.arguments)
 
 

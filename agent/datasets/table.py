@@ -295,7 +295,7 @@ def _hide_headers(work: Workspace, parts: Sequence[Part], layout: Layout) -> lis
     """Leave out the rows that repeat a header row, as on each printed page; return the warning about them.
 
     Case, white space and byte order marks do not matter. With them go the lines above the header that each page has,
-    whose numbers may differ.
+    whose numbers may differ; numbers alone are data.
     """
     repeated: list[int] = []
     for number, part in enumerate(parts):
@@ -321,7 +321,7 @@ def _hide_headers(work: Workspace, parts: Sequence[Part], layout: Layout) -> lis
             repeated += [each[0] for each in found]
         if repeated and part.texts_above:
             words = f"concat_ws(' ', {', '.join(each.trimmed for each in columns)})"
-            lines = [re.sub(r"\d+", "0", text) for text in part.texts_above]
+            lines = [re.sub(r"\d+", "0", text) for text in part.texts_above if any(map(str.isalpha, text))]
             found = work.run(
                 f"SELECT rowid FROM {_RAW} WHERE filled AND part = ? AND regexp_replace({words}, '[0-9]+', '0', 'g') "
                 "IN (SELECT unnest(?::VARCHAR[]))",

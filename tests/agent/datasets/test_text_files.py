@@ -95,6 +95,10 @@ def test_stray_quotes_keep_every_row(content: str, rows, load) -> None:
         ),
         ("id,item,n\n1,'a, b',5\n2,'c',6\n", [[1, "a, b", 5], [2, "c", 6]]),
         ('"id,item,n"\n"1,""a, b"",5"\n"2,c,6"\n', [[1, "a, b", 5], [2, "c", 6]]),
+        (
+            '"id,item,n"\n' + '"1,tea,5"\n' * 400 + '2,rum,6\n3,"a, b",7\n',
+            [[1, "tea", 5]] * 400 + [[2, "rum", 6], [3, "a, b", 7]],
+        ),
         ('"who"\n"Ann, Bo"\n"Cy, Di"\n', [["Ann, Bo"], ["Cy, Di"]]),
         ('"who, whom"\n"Ann, Bo"\n"Cy, Di"\n', [["Ann, Bo"], ["Cy, Di"]]),
         ('"a";"b"\n"1";"2"\n', [[1, 2]]),
