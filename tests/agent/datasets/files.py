@@ -490,8 +490,9 @@ AUTOMATIC |= {
         ["id", "net price"], [[1, 2], [3, 4], [5, 6]], {"header_repeated", "rows_above"}, name="a.csv",
     ),
     "numbers above a header on each page": Case(
-        text([1, 2], ["id", "net price"], [1, 2], [7, 2], ["id", "net price"], [5, 3]),
-        ["id", "net price"], [[1, 2], [7, 2], [5, 3]], {"header_repeated", "rows_above"}, name="a.csv",
+        text([1, 2], ["id", "net price"], ["a", 1], [7, 2], ["id", "net price"], [5, 3], ["d", 5]),
+        ["id", "net price"], [["a", 1], ["7", 2], ["5", 3], ["d", 5]], {"header_repeated", "rows_above"},
+        name="a.csv",
     ),
     "a header of years on each page": Case(
         text(["area", 2021, 2022], ["N", 1, 2], ["S", 3, 4], ["area", 2021, 2022], ["E", 5, 6], ["W", 6, 7]),
