@@ -233,7 +233,9 @@ def _fields(
         first, end = end, end + len(batch)
         shown: dict[int, list[int]] = {}
         while percent and percent[0] < end:
-            shown.setdefault(percent[1], []).append(percent[0] - first)
+            # The rows of a sheet need not be in order.
+            if percent[0] >= first:
+                shown.setdefault(percent[1], []).append(percent[0] - first)
             percent = next(percents, None)
         columns: list[Sequence[str]] = []
         for place, cells in enumerate(zip(*batch, strict=True)):

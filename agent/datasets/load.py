@@ -59,7 +59,7 @@ _ENCRYPTED = re.compile(_PACKAGE + b"|" + _FILE_PASS, re.DOTALL)
 _MAX_MATCH_BYTES = 40
 """Maximum length in bytes of a match of `_ENCRYPTED`."""
 
-_VERSION = 9
+_VERSION = 10
 """Increase when the same file would load into a different table."""
 _DIGITS = 16
 _SHOWN_SHEETS = 12

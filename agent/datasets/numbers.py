@@ -265,7 +265,12 @@ def digits_sql(text: str, forms: Sequence[NumberForm], mark: Mark) -> str:
 
 def number_sql(text: str, forms: Sequence[NumberForm], mark: Mark, type_name: str) -> str:
     """Return SQL of the number in the cell `text`, for cells of these forms; NULL for those without digits."""
-    sql = f"TRY_CAST({digits_sql(text, forms, mark)} AS {type_name})"
+    digits = digits_sql(text, forms, mark)
+    has_percents, has_exponents = any(form.percent for form in forms), any(form.has_exponent for form in forms)
+    if has_percents and not has_exponents:
+        # A division would not always give the double nearest to the number.
+        digits = f"concat({digits}, CASE WHEN contains({text}, '%') THEN 'e-2' END)"
+    sql = f"TRY_CAST({digits} AS {type_name})"
     if any(form.negative for form in forms) and not is_plain(forms, mark):
         sql = rf"{sql} * CASE WHEN regexp_matches({text}, '^[^0-9]*[-(]|[0-9] ?-$') THEN -1 ELSE 1 END"
     if words := sorted({form.scale for form in forms if form.scale}, key=len, reverse=True):
@@ -274,7 +279,7 @@ def number_sql(text: str, forms: Sequence[NumberForm], mark: Mark, type_name: st
             for word in words
         )
         sql = f"{sql} * CASE {cases} ELSE 1 END"
-    if any(form.percent for form in forms):
+    if has_percents and has_exponents:
         sql = f"{sql} / CASE WHEN contains({text}, '%') THEN 100 ELSE 1 END"
     return sql
 

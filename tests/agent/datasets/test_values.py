@@ -84,6 +84,10 @@ NUMBERS = {
     "negative amounts": Values("(1,250.00)|-3|7-|−5", "DOUBLE", "-1250.0|-3.0|-7.0|-5.0", "marks"),
     "negative currencies": Values("-$3|($7)|$ -5", "BIGINT", "-3|-7|-5", "currency"),
     "percent before": Values("%12,5|%25", "DOUBLE", "0.125|0.25", "percent marks"),
+    "percents whose hundredth is no quotient of doubles": Values(
+        "53.3%|(1,200.7%)|.7%", "DOUBLE", "0.533|-12.007|0.007", "marks percent"
+    ),
+    "percents with exponents": Values("5e1%|2.5%", "DOUBLE", "0.5|0.025", "percent"),
     "percents and others": Values("12.5%|30|7%", "DOUBLE", "0.125|30.0|0.07", "percent_mixed"),
     "exact decimals": Values("98765432109876543.21|0.5", "DECIMAL(38,2)", "98765432109876543.21|0.50"),
     "exact decimals with groups": Values(
@@ -225,3 +229,16 @@ def test_the_content_tells_the_format_of_a_file_with_another_name(name: str, con
 
     assert loaded.rows == [[1, 5], [2, 6]]
     assert (("renamed_type", "") in loaded.warnings) == (name != "a.xls" or content[:2] != b"PK")
+
+
+def test_rows_of_a_sheet_need_not_be_in_order(load: Any) -> None:
+    content = sheet_of(" ".join([f"><v>{at / 1000}</v>" for at in range(600)]), number_format="0.0%")
+    changed = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as source, zipfile.ZipFile(changed, "w") as target:
+        for name in source.namelist():
+            found = re.fullmatch(rb"(.*?<sheetData>)(.*)(<row .*?</row>)(</sheetData>.*)", source.read(name), re.DOTALL)
+            target.writestr(name, found[1] + found[3] + found[2] + found[4] if found else source.read(name))
+
+    loaded = load("a.xlsx", changed.getvalue())
+
+    assert [row[1] for row in loaded.rows] == [at / 1000 for at in range(600)]
