@@ -349,10 +349,10 @@ def _repair_columns(tree: exp.Expr, catalog: Catalog) -> list[str] | None:
         if not (original.this.args.get("quoted") and not original.table and isinstance(original.parent, _COMPARED)):
             return None
         changes[number] = exp.Literal.string(original.name), "a text"
-    # Qualifying replaces a term of ORDER BY that is an output by the name of that output.
+    # A name in ORDER BY or HAVING that is an output too stays that of the output.
     same = {_place_of(columns[number]): change for number, change in changes.items()}
     for number, column in enumerate(columns):
-        change = same.get(_place_of(column)) if column.find_ancestor(exp.Order) else None
+        change = same.get(_place_of(column)) if column.find_ancestor(exp.Order, exp.Having) else None
         if change and number not in changes and column.name.lower() not in aliases:
             changes[number] = change[0].copy(), change[1]
     descriptions = [f"{columns[number].sql(comments=False)} as {text}" for number, (_, text) in changes.items()]
@@ -360,7 +360,10 @@ def _repair_columns(tree: exp.Expr, catalog: Catalog) -> list[str] | None:
         column = columns[number]
         select = column.parent if column.arg_key == "expressions" else None
         # Outer queries name the output of a subquery as it was written.
-        is_named_outside = isinstance(select, exp.Select) and isinstance(select.parent, exp.CTE | exp.Subquery)
+        outside = select.parent if isinstance(select, exp.Select) else None
+        while isinstance(outside, exp.SetOperation):
+            outside = outside.parent
+        is_named_outside = isinstance(outside, exp.CTE | exp.Subquery)
         column.replace(exp.alias_(replacement, column.this.copy(), copy=False) if is_named_outside else replacement)
     return None if any(_compares_with_itself(each) for each, _ in changes.values()) else descriptions
 

@@ -91,6 +91,15 @@ DEPOTS = (
             'SELECT "Depots"."City" FROM "Depots" JOIN "depotStaff" ON "depotStaff"."depotID" = "Depots"."DepotID"',
         ),
         (
+            'SELECT t."city" FROM (SELECT "city" FROM Depots UNION SELECT "city" FROM Depots) t',
+            'SELECT t."city" FROM (SELECT "City" AS "city" FROM "Depots" UNION SELECT "City" AS "city" FROM "Depots") '
+            "AS t",
+        ),
+        (
+            "SELECT City, COUNT(*) FROM Depots GROUP BY City HAVING City > 'a'",
+            'SELECT "City", COUNT(*) FROM "Depots" GROUP BY "City" HAVING "City" > \'a\'',
+        ),
+        (
             "WITH w AS (SELECT depotID FROM depotStaff s) SELECT w.depotID FROM w",
             'WITH w AS (SELECT "depotID" AS depotID FROM "depotStaff" AS s) SELECT w.depotID FROM w',
         ),
