@@ -358,14 +358,20 @@ def _repair_columns(tree: exp.Expr, catalog: Catalog) -> list[str] | None:
     descriptions = [f"{columns[number].sql(comments=False)} as {text}" for number, (_, text) in changes.items()]
     for number, (replacement, _) in changes.items():
         column = columns[number]
-        select = column.parent if column.arg_key == "expressions" else None
-        # Outer queries name the output of a subquery as it was written.
-        outside = select.parent if isinstance(select, exp.Select) else None
-        while isinstance(outside, exp.SetOperation):
-            outside = outside.parent
-        is_named_outside = isinstance(outside, exp.CTE | exp.Subquery)
-        column.replace(exp.alias_(replacement, column.this.copy(), copy=False) if is_named_outside else replacement)
+        is_named = _is_output_of_subquery(column)
+        # Outer queries name it as it was written.
+        column.replace(exp.alias_(replacement, column.this.copy(), copy=False) if is_named else replacement)
     return None if any(_compares_with_itself(each) for each, _ in changes.values()) else descriptions
+
+
+def _is_output_of_subquery(column: exp.Column) -> bool:
+    """Return whether `column` is an output of a CTE or subquery, also of a UNION in it."""
+    outside = (
+        column.parent.parent if column.arg_key == "expressions" and isinstance(column.parent, exp.Select) else None
+    )
+    while isinstance(outside, exp.SetOperation):
+        outside = outside.parent
+    return isinstance(outside, exp.CTE | exp.Subquery)
 
 
 def _place_of(column: exp.Column) -> tuple[int, str, str]:
