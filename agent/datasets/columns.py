@@ -241,17 +241,26 @@ def _convert_dates(work: Workspace, readers: Sequence["_Reader"], usual: Order |
     if not readers:
         return
     values = ", ".join(f"{reader.convert_dates(usual)} AS value{at}" for at, reader in enumerate(readers))
-    counts = ", ".join(
-        f"count(value{at}), count(*) FILTER (date_trunc('day', value{at}) <> value{at}), "
-        f"count(*) FILTER ({dates.is_late_sql(f'value{at}')}), max(year(value{at})) - min(year(value{at})), "
-        f"max(year({dates.earlier_sql(f'value{at}')})) - min(year({dates.earlier_sql(f'value{at}')}))"
-        for at in range(len(readers))
-    )
-    row = work.run(f"SELECT {counts} FROM (SELECT {values} FROM {STAGING})")[0]
-    for at, reader in enumerate(readers):
-        reader.converted, reader.with_time, late, span, earlier_span = row[5 * at : 5 * at + 5]
-        if late and reader.has_short_years:
+    counts = [
+        f"[count(value{at}), count(*) FILTER (date_trunc('day', value{at}) <> value{at})"
+        f"{_century_counts(f'value{at}') if reader.has_short_years else ''}]"
+        for at, reader in enumerate(readers)
+    ]
+    row = work.run(f"SELECT {', '.join(counts)} FROM (SELECT {values} FROM {STAGING})")[0]
+    for reader, (converted, with_time, *centuries) in zip(readers, row, strict=True):
+        reader.converted, reader.with_time = converted, with_time
+        if any(centuries[:1]):
+            late, span, earlier_span = centuries
             reader.settle_century(late, is_earlier=earlier_span < span)
+
+
+def _century_counts(value: str) -> str:
+    """Return SQL of the number of dates of either century, and of the years between the dates as either."""
+    earlier = dates.earlier_sql(value)
+    return (
+        f", count(*) FILTER ({dates.is_late_sql(value)}), max(year({value})) - min(year({value})), "
+        f"max(year({earlier})) - min(year({earlier}))"
+    )
 
 
 def _is_typed(shape: Shape) -> bool:

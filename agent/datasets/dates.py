@@ -245,7 +245,9 @@ def is_late_sql(value: str) -> str:
 
 def earlier_sql(value: str) -> str:
     """Return SQL of a date from two-digit years as Excel reads it."""
-    return f"CASE WHEN {is_late_sql(value)} THEN {value} - INTERVAL 100 YEAR ELSE {value} END"
+    earlier = f"CASE WHEN {is_late_sql('late')} THEN late - INTERVAL 100 YEAR ELSE late END"
+    # The value is long SQL, which is planned once this way.
+    return f"list_transform([{value}], lambda late: {earlier})[1]"
 
 
 def _cases_of_formats(text: str, forms: Sequence[DateForm], order: Order) -> list[str]:
