@@ -83,7 +83,7 @@ def test_pin_refresh_bounds_error_and_deletion(opened: Callable[..., Site], thin
     page.keyboard.press("Escape")
     with page.expect_download() as download:
         choose(tools, "Save as CSV")
-    assert ",3,,2.5,True," in Path(download.value.path()).read_text(encoding="utf-8-sig")
+    assert ",3,,2.5,true," in Path(download.value.path()).read_text(encoding="utf-8-sig")
 
     change(things, "DROP TABLE things")
     change(things, "CREATE TABLE others (n INTEGER)")
