@@ -24,6 +24,12 @@ from tests.support.databases import make_database, open_url, url
 Opener = Callable[..., Source]
 
 
+@pytest.fixture(autouse=True)
+def alone() -> None:
+    """Stop what the agents of earlier tests still read in the background."""
+    stop_all()
+
+
 @pytest.fixture
 def database(tmp_path: Path) -> Path:
     return make_database(
