@@ -80,6 +80,15 @@ def test_capitals_beyond_ascii_are_found(dialect: str, sql: str) -> None:
     resolve(sql, Catalog(dialect, {"Продажи": table}))
 
 
+def check_names(sql: str, catalog: Catalog, is_known: bool) -> None:
+    """Check that `sql` is resolved if its names are known, and refused for an unknown one otherwise."""
+    if is_known:
+        assert resolve(sql, catalog)
+    else:
+        with pytest.raises(NamesUnknown):
+            resolve(sql, catalog)
+
+
 @pytest.mark.parametrize(
     ("sql", "is_known"),
     [
@@ -94,11 +103,7 @@ def test_capitals_beyond_ascii_are_found(dialect: str, sql: str) -> None:
 def test_a_quoted_table_is_named_by_its_exact_name(sql: str, is_known: bool) -> None:
     tables = (Table("Depots", (Column("City", "TEXT"),)), Table("ports", (Column("city", "TEXT"),)))
     known = Catalog("postgres", {table.key: table for table in tables}, default_schema="public")
-    if is_known:
-        assert resolve(sql, known)
-    else:
-        with pytest.raises(NamesUnknown):
-            resolve(sql, known)
+    check_names(sql, known, is_known)
 
 
 @pytest.mark.parametrize(
@@ -114,11 +119,7 @@ def test_a_quoted_table_is_named_by_its_exact_name(sql: str, is_known: bool) -> 
 )
 def test_the_value_of_a_function_is_named_by_its_alias_in_subqueries_too(sql: str, is_known: bool) -> None:
     known = Catalog("postgres", {"posts": table("posts", "id", "tags")}, default_schema="public")
-    if is_known:
-        assert resolve(sql, known)
-    else:
-        with pytest.raises(NamesUnknown):
-            resolve(sql, known)
+    check_names(sql, known, is_known)
 
 
 @pytest.mark.parametrize(
@@ -142,8 +143,4 @@ def test_the_value_of_a_function_is_named_by_its_alias_in_subqueries_too(sql: st
 )
 def test_having_names_merged_columns_and_those_of_outer_queries(sql: str, is_known: bool) -> None:
     known = Catalog("postgres", CATALOG.tables, default_schema="public")
-    if is_known:
-        assert resolve(sql, known)
-    else:
-        with pytest.raises(NamesUnknown):
-            resolve(sql, known)
+    check_names(sql, known, is_known)
