@@ -35,10 +35,14 @@ const OF_MODEL = ["model_unreachable", "model_rejected", "embedded_model_unavail
 const KIND_OF = new Map(Object.entries(KINDS).flatMap(([kind, codes]) => codes.map((code) => [code, kind])));
 
 let isOperator = false;
+let tellKnown;
+/** Fulfilled once it is known whether the user runs the server. */
+export const operatorKnown = new Promise((resolve) => (tellKnown = resolve));
 
 /** Say whether the user runs the server, and is told the cause and what to do. */
 export function showCauses(isShown) {
   isOperator = isShown;
+  tellKnown();
 }
 
 /**
@@ -65,11 +69,11 @@ function kindOf({ code }) {
 function reasons(error) {
   const { code, message, trace, seconds } = error;
   const kind = kindOf(error);
-  const isTold = isOperator && kind === "other" && message;
-  const why = isTold ? make("p", { dir: "auto" }, message) : say(make("p", { class: "error" }), `fail_${kind}_why`);
+  const showsCause = isOperator && kind === "other" && message;
+  const why = showsCause ? make("p", { dir: "auto" }, message) : say(make("p", { class: "error" }), `fail_${kind}_why`);
   const wait = seconds ? say(make("p"), "wait_s", { seconds }) : null;
   return [make("div", { role: "alert" }, why, wait), isOperator && OF_MODEL.includes(code) ? connectionTest() : null,
-    operatorFold({ code, message: isTold ? null : message, trace })];
+    operatorFold({ code, message: showsCause ? null : message, trace })];
 }
 
 /** Return a button that asks the model for a word, and says what came of it. */

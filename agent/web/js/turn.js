@@ -4,7 +4,7 @@ import { wordsOf } from "./answer.js";
 import { seenOf } from "./api.js";
 import { announce, byId, make } from "./dom.js";
 import { run, shareDone } from "./events.js";
-import { failureView } from "./failure.js";
+import { failureView, operatorKnown } from "./failure.js";
 import { say } from "./language.js";
 import { plotKnown } from "./plot.js";
 import { partView } from "./report.js";
@@ -29,12 +29,13 @@ export class Turn {
     this.element.scrollIntoView({ block: "start" });
     try {
       const output = await this.output(steps, progress);
-      // A chart that came after the answer would move its rows.
-      await plotKnown(output);
+      // A chart that came after the answer would move its rows; an error is told by who reads it.
+      await Promise.all([plotKnown(output), operatorKnown]);
       const view = this.view(output);
       this.show(view, wordsOf(output));
       return output;
     } catch (error) {
+      await operatorKnown;
       this.show(failureView(seenOf(error), () => this.again()), "");
       if (this.parts.childElementCount) this.body.append(this.parts);
       return null;

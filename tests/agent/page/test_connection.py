@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from datasphinx.agent.embedded.tiers import TIERS
 from datasphinx.agent.server.keys import hash_of, new_key
@@ -63,11 +63,14 @@ def test_a_connection_that_is_lost(visit: Visit, cut: str) -> None:
 @pytest.mark.parametrize("is_operator", [True, False])
 def test_the_cause_is_told_to_who_runs_the_server(visit: Visit, is_operator: bool) -> None:
     page = (site := visit(Model(COUNT, reviews=()))).page
-    if not is_operator:
-        page.route("**/sources", lambda route: route.fulfill(json={"sources": [], "is_operator": False}))
-        page.reload()
+    sources: list[Route] = []
+    page.route("**/sources", lambda route: sources.append(route))
+    page.reload()
     events(page, 'event: problem\ndata: {"code": "model_rejected", "detail": "Set the key.", "status": 500}\n\n')
-    site.ask(HOW_MANY)
+    with page.expect_response("**/agent/events"):
+        site.ask(HOW_MANY)
+    # The error may come before the page knows who reads it.
+    sources.pop().fulfill(json={"sources": [], "is_operator": is_operator})
     alert = page.get_by_role("alert")
     if is_operator:
         expect(alert).to_have_text("Set the key.")
