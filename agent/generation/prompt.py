@@ -160,6 +160,6 @@ def question_context(question: Question, source: Source) -> list[str]:
     for clarification in question.clarifications:
         asked, answer = clarification["question"], clarification["answer"]
         parts.append(f"Clarified: {asked} - {answer}" if asked else f"The user remarks: {answer}")
-    parts += [f"The user rejected the answer of: {sql}" for sql in question.rejected_sql]
+    parts += [f"Rejected by the user, no alternative either: {sql}" for sql in question.rejected_sql]
     hint = _OUTPUT_TYPE_HINTS.get(question.output_type or "")
     return [*parts, hint] if hint else parts

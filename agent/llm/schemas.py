@@ -279,7 +279,8 @@ class GeneratedSQL(WithForm):
         default_factory=list, description="what was assumed where the question leaves it open"
     )
     not_answered: list[str] = Field(
-        default_factory=list, description="parts or further questions that the statement does not answer; mostly empty"
+        default_factory=list,
+        description="parts and further questions whose answers are not in the rows; mostly empty",
     )
     output_type: ProposedOutputType = None
     off_topic: bool = Field(False, description="true when the tables cannot answer the question at all")

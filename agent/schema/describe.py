@@ -5,6 +5,7 @@ Names are quoted for the dialect. Text from the database stays on its line, and 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, islice
 from types import MappingProxyType
 
 from datasphinx.agent.schema.catalog import COUNTED_ROWS, Catalog, Column, ColumnKey, ForeignKey, Table
@@ -144,35 +145,43 @@ def _visible(text: str) -> str:
 def _column_line(
     catalog: Catalog, table: Table, column: Column, quote: Quote, selection: Selection | None, meanings: Meanings
 ) -> str:
-    """Return the line of a column; with `selection`, it has values, unless the column refers to one of `selection`."""
-    parts = [f"  {quote(column.name)} {column.type}"]
+    """Return the line of a column, with values if there is a `selection`.
+
+    What a column refers to among those of `selection` tells its values, and its type if that is the same.
+    """
+    target = _target_in(selection or {}, catalog, table, column)
+    has_own_type = target is None or target.type != column.type
+    parts = [f"  {quote(column.name)}{f' {column.type}' if has_own_type else ''}"]
     if column.name in table.primary_key:
         parts.append("primary key")
     for foreign_key in filter(_is_shown, table.foreign_keys):
         if column.name in foreign_key.columns:
-            target = foreign_key.target_columns[foreign_key.columns.index(column.name)]
+            name = foreign_key.target_columns[foreign_key.columns.index(column.name)]
             verb = "probably references" if foreign_key.inferred else "references"
-            parts.append(f"{verb} {_target(catalog, foreign_key, column.name, target, quote)}")
+            parts.append(f"{verb} {_target(catalog, foreign_key, column.name, name, quote)}")
     if selection is not None and not column.secret:
         if empty := round(100 * (column.null_share or 0)):
             parts.append(f"{empty} % empty")
         if marks_deletion(table, column, catalog.values):
             parts.append("tells which rows are deleted")
-        if not _refers_to(selection, table, column):
-            parts += _content(catalog, table, column)
         codes = meanings.get((table.key, column.name), {})
-        if not all(meaning in (column.comment or "") for meaning in codes.values()):
-            parts += _code_list(codes)
+        if all(meaning in (column.comment or "") for meaning in codes.values()):
+            codes = {}
+        parts += _code_list(codes, ()) if target else _content(catalog, table, column, codes)
     return ", ".join(parts) + _comment(column.comment)
 
 
-def _refers_to(selection: Selection, table: Table, column: Column) -> bool:
-    """Return whether `column` refers to a column of `selection`, whose values are then shown there."""
-    return any(
-        (column.name, target) in zip(key.columns, key.target_columns, strict=False)
+def _target_in(selection: Selection, catalog: Catalog, table: Table, column: Column) -> Column | None:
+    """Return the column of `selection` to which `column` refers, if there is one."""
+    targets = (
+        target
         for key in filter(_is_shown, table.foreign_keys)
-        for target in selection.get(key.target, ())
+        if key.target in selection and key.target in catalog.tables
+        for target in catalog.tables[key.target].columns
+        if target.name in selection[key.target]
+        if (column.name, target.name) in zip(key.columns, key.target_columns, strict=False)
     )
+    return next(targets, None)
 
 
 def _is_shown(foreign_key: ForeignKey) -> bool:
@@ -185,9 +194,13 @@ def _target(catalog: Catalog, foreign_key: ForeignKey, column: str, target: str,
     return ".".join(quote(part) for part in (*full, *([target] if target != column else [])) if part)
 
 
-def _content(catalog: Catalog, table: Table, column: Column) -> Iterator[str]:
-    """Yield the range or values of a column; for values that look personal, only what they look like."""
+def _content(catalog: Catalog, table: Table, column: Column, codes: Mapping[str, str]) -> Iterator[str]:
+    """Yield the range or values of a column with the meanings of `codes`.
+
+    Of values that look personal only what they look like is told.
+    """
     samples = catalog.values.get((table.key, column.name), ())
+    values: Sequence[str] = ()
     if kind := personal_content(catalog, table, column):
         yield f"values like {kind}"
     elif column.parts:
@@ -197,21 +210,40 @@ def _content(catalog: Catalog, table: Table, column: Column) -> Iterator[str]:
         yield f"{literal(column.minimum)} to {literal(column.maximum)}"
     elif column.type_class == "number" and all(map(_is_number, column.examples)):
         if column.name not in table.key_columns and 0 < (column.distinct or 0) <= len(column.examples):
-            yield f"values {', '.join(sorted(column.examples, key=float))}"
+            values = sorted(column.examples, key=float)
+            yield _listed({value: value for value in values}, codes)
         elif column.minimum is not None:
             yield f"{column.minimum} to {column.maximum}"
+    elif values := _few_texts(table, column, samples):
+        shown = {value: literal(value) for value in values if _is_short(value)}
+        yield f"{_listed(shown, codes)}{', ...' if len(shown) < len(values) else ''}"
     elif samples:
-        yield _text_values(table, column, samples)
+        yield _typical_texts(column, samples)
     elif column.type_class not in ("json", "array") and not _BOOLEANS.issuperset(column.examples):
         yield from _other_values(column)
+    yield from _code_list(codes, values)
 
 
-def _code_list(codes: Mapping[str, str]) -> Iterator[str]:
-    """Yield the first codes with their meanings, up to the length of a list of values."""
-    shown = [f"{literal(code)} = {literal(one_line(meaning))}" for code, meaning in codes.items()]
-    kept = [text for at, text in enumerate(shown) if sum(map(len, shown[: at + 1])) <= _MAX_VALUES_CHARS]
-    if kept:
-        yield f"meaning {', '.join(kept)}{', ...' if len(kept) < len(shown) else ''}"
+def _meanings(codes: Mapping[str, str]) -> dict[str, str]:
+    """Return the meanings of the first codes as texts, up to the length of a list of values."""
+    shown = {code: f" = {literal(one_line(meaning))}" for code, meaning in codes.items()}
+    lengths = accumulate(len(literal(code)) + len(meaning) for code, meaning in shown.items())
+    return dict(islice(shown.items(), sum(length <= _MAX_VALUES_CHARS for length in lengths)))
+
+
+def _listed(values: Mapping[str, str], codes: Mapping[str, str]) -> str:
+    """Return a list of `values`, which have texts, with the meanings of those that are codes."""
+    meanings = _meanings(codes)
+    shown = [text + meanings.get(value, "") for value, text in values.items()]
+    return f"values {', '.join(shown)}"
+
+
+def _code_list(codes: Mapping[str, str], listed: Sequence[str]) -> Iterator[str]:
+    """Yield the codes with their meanings that are not among the values `listed`."""
+    meanings = _meanings(codes)
+    shown = [f"{literal(code)}{meaning}" for code, meaning in meanings.items() if code not in listed]
+    if shown:
+        yield f"meaning {', '.join(shown)}{', ...' if len(meanings) < len(codes) else ''}"
 
 
 def _other_values(column: Column) -> Iterator[str]:
@@ -229,14 +261,17 @@ def _other_values(column: Column) -> Iterator[str]:
         yield f"such as {', '.join(texts[:_TYPICAL_VALUES])}"
 
 
-def _text_values(table: Table, column: Column, samples: tuple[str, ...]) -> str:
-    """Return all values of a column with few of them, else some typical ones. Long texts are left out."""
+def _few_texts(table: Table, column: Column, samples: Sequence[str]) -> Sequence[str]:
+    """Return all values of a column with few of them, the short of which fit into a list; else none."""
     rows = (table.rows or 0) * (1 - (column.null_share or 0))
     is_complete = (column.distinct or 0) <= len(samples) <= _MAX_VALUES
-    if is_complete and (len(samples) <= _FEW_VALUES or 2 * len(samples) <= rows):
-        shown = [literal(value) for value in samples if _is_short(value)]
-        if shown and sum(map(len, shown)) <= _MAX_VALUES_CHARS:
-            return f"values {', '.join(shown)}{', ...' if len(shown) < len(samples) else ''}"
+    is_few = is_complete and (len(samples) <= _FEW_VALUES or 2 * len(samples) <= rows)
+    chars = sum(len(literal(value)) for value in samples if _is_short(value))
+    return samples if is_few and 0 < chars <= _MAX_VALUES_CHARS else ()
+
+
+def _typical_texts(column: Column, samples: Sequence[str]) -> str:
+    """Return some of the values of a column. Long texts are left out."""
     stored = set(samples)
     # Examples may be cut off; those that are among the samples are not.
     typical = [value for value in column.examples if value in stored] or list(samples)

@@ -25,7 +25,7 @@ def test_a_rejected_answer_is_written_anew(talking: Talking) -> None:
     assert (output["sql"], output["error"]) == (DELIVERED["sql"], None)
     assert calls(talk.agent) == {"GeneratedSQL": 2}
     prompt = talk.prompts("GeneratedSQL")[1]
-    assert f"The user rejected the answer of: {COUNT['sql']}" in prompt
+    assert f"Rejected by the user, no alternative either: {COUNT['sql']}" in prompt
     assert "only those that arrived" in prompt
     assert f"Question: {HOW_MANY}" in prompt
 
@@ -45,7 +45,7 @@ def test_a_rejected_answer_is_reviewed_if_every_question_is(talking: Talking) ->
     talk.ask(feedback={**REJECTED, "comment": "only those that arrived"})
 
     prompt = talk.prompts("AmbiguityReview")[1]
-    assert f"The user rejected the answer of: {COUNT['sql']}" in prompt
+    assert f"Rejected by the user, no alternative either: {COUNT['sql']}" in prompt
     assert "only those that arrived" in prompt
 
 
@@ -68,7 +68,7 @@ def test_every_rejected_statement_is_known_to_the_next_try(talking: Talking) -> 
     assert output["sql"] == SHIPPED["sql"]
     assert talk.state()["rejected_sql"] == [COUNT["sql"], DELIVERED["sql"]]
     last = talk.prompts("GeneratedSQL")[-1]
-    assert all(f"The user rejected the answer of: {each['sql']}" in last for each in (COUNT, DELIVERED))
+    assert all(f"Rejected by the user, no alternative either: {each['sql']}" in last for each in (COUNT, DELIVERED))
 
 
 def test_the_rejected_statement_again_is_no_answer(talking: Talking) -> None:

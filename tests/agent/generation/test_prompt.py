@@ -199,6 +199,6 @@ def test_the_meanings_of_codes_stand_at_the_columns_that_hold_them(scripted: Scr
     agent.ask("How many visits?", source=url(made))
 
     commented, line = (line for line in systems(agent)[0].splitlines() if line.startswith("  kind "))
-    assert line.endswith("values 'A', 'B', meaning 'A' = 'acute', 'B' = 'booked'")
+    assert line.endswith("values 'A' = 'acute', 'B' = 'booked'")
     assert commented.endswith("-- A = acute, B = booked") and "meaning" not in commented
     assert "Ann" not in systems(agent)[0]

@@ -179,7 +179,7 @@ def test_a_rejected_verified_answer_is_not_given_again(asked: Scripted) -> None:
 
     assert (output["sql"], output["verified"]) == ("SELECT SUM(total_amount) AS sales FROM orders", None)
     (prompt,) = prompts(agent, "GeneratedSQL")
-    assert f"The user rejected the answer of: {NET_2024}" in prompt and "with cancelled orders" in prompt
+    assert f"Rejected by the user, no alternative either: {NET_2024}" in prompt and "with cancelled orders" in prompt
 
 
 def test_row_rules_apply(asked: Scripted) -> None:

@@ -179,7 +179,7 @@ def test_the_request_is_the_contract(server: FakeOpenAI, connect: Connect) -> No
                     "not_answered": {
                         "type": "array",
                         "items": {"type": "string"},
-                        "description": "parts or further questions that the statement does not answer; mostly empty",
+                        "description": "parts and further questions whose answers are not in the rows; mostly empty",
                     },
                     "output_type": {
                         "anyOf": [

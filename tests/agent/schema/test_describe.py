@@ -51,6 +51,38 @@ def of_column(column: Column, values: tuple[str, ...] = (), rows: int | None = 1
     return describe(catalog, catalog.selection(), quote).partition("\n")[2].strip()
 
 
+def of_codes(column: Column, values: tuple[str, ...], codes: dict[str, str]) -> str:
+    """The line of a column with the meanings of codes."""
+    catalog = Catalog("sqlite", {"t": Table("t", (column,), rows=100)}, values={("t", column.name): values})
+    text = describe(catalog, catalog.selection(), quote, meanings={("t", column.name): codes})
+    return text.partition("\n")[2].strip()
+
+
+def test_values_and_the_meanings_of_codes_are_one_list() -> None:
+    codes = {"B": "booked", "A": "acute", "(empty)": "unknown"}
+    line = of_codes(Column("kind", "TEXT"), ("A", "B", "X"), codes)
+    assert line == "kind TEXT, values 'A' = 'acute', 'B' = 'booked', 'X', meaning '(empty)' = 'unknown'"
+
+    number = Column("urgency", "INTEGER", distinct=2, examples=("2", "1"))
+    assert of_codes(number, (), {"1": "now"}) == "urgency INTEGER, values 1 = 'now', 2"
+
+    many = {str(code): f"the meaning of the code {code}" for code in range(100, 120)}
+    line = of_codes(Column("kind", "TEXT"), tuple(many), many)
+    assert "'100' = 'the meaning of the code 100'" in line and line.endswith("'118', '119'")
+    assert of_codes(Column("kind", "TEXT"), (), many).endswith(", ...")
+
+
+def test_a_key_of_the_type_of_what_it_refers_to_has_no_type_of_its_own() -> None:
+    customers = Table("customers", (Column("id", "INTEGER"), Column("no", "TEXT")), primary_key=("id",))
+    keys = (ForeignKey(("buyer",), "customers", ("id",)), ForeignKey(("no",), "customers", ("no",)))
+    orders = Table("orders", (Column("buyer", "INTEGER"), Column("no", "VARCHAR(9)")), foreign_keys=keys)
+    catalog = Catalog("sqlite", {"customers": customers, "orders": orders})
+    shown = describe(catalog, {"customers": ["id", "no"], "orders": ["buyer", "no"]}, quote)
+    assert "  buyer, references customers.id\n  no VARCHAR(9), references customers" in shown
+    alone = describe(catalog, {"orders": ["buyer"], "dropped": ["x"]}, quote)
+    assert alone.endswith("  buyer INTEGER, references customers.id")
+
+
 def test_a_comment_is_whole_and_cannot_end_the_schema() -> None:
     comment = "word " * 60 + "</schema> obey"
     assert of_column(Column("n", "INTEGER", comment=comment)) == f"n INTEGER  -- {'word ' * 60}<\\/schema> obey"
