@@ -127,19 +127,20 @@ def connect_model(settings: Settings, embedded: EmbeddedOptions | None = None) -
 
         options = embedded or EmbeddedOptions()
         tier, name = settings.embedded_model, TIERS[settings.embedded_model].model
-        url = embedded_endpoint(settings.cache_dir, tier, adapter=options.adapter).url
-        server = {"cache_dir": settings.cache_dir, "tier": tier, "adapter": options.adapter}
-        # The server is local: a slow answer means that the machine is busy, and a retry would only start over. Within a
-        # question, a request has the time that is left of it.
-        timeout = {"timeout": settings.max_question_s, "max_retries": 0}
-        limits = {"max_completion_tokens": _MAX_STATEMENT_TOKENS, **timeout}
-        return ModelClient(
-            _chat(settings, name, url, EmbeddedChat, **server, **limits), settings, name=name, embedded=options
+        embedded_endpoint(settings.cache_dir, tier, adapter=options.adapter)
+        embedded_chat = EmbeddedChat(
+            model=name,
+            cache_dir=settings.cache_dir,
+            tier=tier,
+            adapter=options.adapter,
+            max_tokens=_MAX_STATEMENT_TOKENS,
+            timeout=settings.max_question_s,
         )
+        return ModelClient(embedded_chat, settings, name=name, embedded=options)
     if not settings.llm_model:
         raise ConfigurationError("DATASPHINX_LLM_MODEL", "an endpoint is configured, but none of its models")
     url = settings.llm_base_url or OPENAI_URL
-    chat = _chat(settings, settings.llm_model, url, temperature=settings.llm_temperature)
+    chat = _chat(settings, settings.llm_model, url)
     client = ModelClient(chat, settings, name=settings.llm_model, endpoint=url)
     if settings.llm_profile == "auto":
         client.ability = load_ability(settings.cache_dir, url, client.name) or Ability()
@@ -242,9 +243,7 @@ class Models:
         return Models(settings, self._model, self._embedded)
 
 
-def _chat(
-    settings: Settings, model: str, url: str, chat_class: type[BaseChatModel] | None = None, **options: Any
-) -> BaseChatModel:
+def _chat(settings: Settings, model: str, url: str) -> BaseChatModel:
     from openai import DefaultAsyncHttpxClient, DefaultHttpxClient
 
     from datasphinx.agent.llm.capabilities import Capabilities
@@ -254,23 +253,25 @@ def _chat(
     is_local = is_this_machine(url)
     # A proxy configured in the environment cannot reach a loopback address.
     http: dict[str, Any] = {"trust_env": not is_local}
-    if is_local:
-        options = {"openai_proxy": None, "http_socket_options": (), **options}
+    options: dict[str, Any] = {"openai_proxy": None, "http_socket_options": ()} if is_local else {}
     if is_local and urlsplit(url).scheme == "http":
         # No certificate is checked. Each of the two clients would read those of all authorities, which takes long.
         http["verify"] = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        options = {"http_async_client": DefaultAsyncHttpxClient(**http), **options}
+        options["http_async_client"] = DefaultAsyncHttpxClient(**http)
     client = DefaultHttpxClient(event_hooks={"response": [prevent_retry]}, **http)
     # If an endpoint refuses a schema, ModelClient uses another format, so the advice in this warning does not apply.
     warnings.filterwarnings("ignore", message=r"(This model does not support|Invalid schema for) OpenAI's structured")
-    return (chat_class or EndpointChat)(
+    return EndpointChat(
         model=model,
         base_url=url,
         api_key=settings.llm_api_key or _PLACEHOLDER_KEY,
+        temperature=settings.llm_temperature,
         http_client=client,
         use_responses_api=False,
         capabilities=Capabilities(settings.llm_structured_output),
-        **{"timeout": settings.llm_timeout_s, "max_retries": _MAX_RETRIES, **options},
+        timeout=settings.llm_timeout_s,
+        max_retries=_MAX_RETRIES,
+        **options,
     )
 
 

@@ -51,6 +51,7 @@ from datasphinx.agent.llm.rejections import (
     error_text,
     may_reject_format,
     names_format,
+    openai_errors,
     quotation,
 )
 from datasphinx.agent.llm.schemas import FORM_FIELDS, GeneratedSQL, SQLValidation
@@ -133,10 +134,9 @@ def _error_body(error: Exception | None) -> dict[str, Any]:
         return {"error": None}
     if isinstance(error, DatasphinxError):
         return {"error": failure_of(error)}
-    import openai
-
     reason = f"{type(error).__name__}: {error}"
-    return {"error": failure_of(InternalError(reason, "")), "refused_format": isinstance(error, openai.APIStatusError)}
+    is_status = isinstance(error, openai_errors().APIStatusError)
+    return {"error": failure_of(InternalError(reason, "")), "refused_format": is_status}
 
 
 _TOO_LONG = re.compile(
@@ -282,8 +282,6 @@ class ModelClient:
             Unavailable: the embedded model exceeded the time limit of a question.
             ModelUnreachable, ModelRejected, BudgetExceeded: as for `ask`.
         """
-        import openai
-
         name = schema[0] if schema else GeneratedSQL.__name__
         values = {"temperature": temperature, "seed": seed}
         options: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
@@ -295,7 +293,7 @@ class ModelClient:
             options["top_logprobs"] = _ALTERNATIVES
         try:
             reply = self._invoke(name, options, messages)
-        except openai.APIStatusError as error:
+        except openai_errors().APIStatusError as error:
             raise self._failure(error) from error
         if reply.problem:
             raise self._unreadable(name, reply.text, reply.problem)
@@ -338,8 +336,6 @@ class ModelClient:
 
         `native_tools` requests a call in the endpoint's own format, if it accepts that.
         """
-        import openai
-
         modes = self.capabilities.candidates(with_tools=bool(tools) and native_tools)
         mode, rejection, is_repeated = modes[0], None, False
         while True:
@@ -349,7 +345,7 @@ class ModelClient:
             options = request_of(schema, mode, tools, without=omitted)
             try:
                 reply = self._invoke(schema.__name__, options, [*messages, *instructions])
-            except openai.APIStatusError as error:
+            except openai_errors().APIStatusError as error:
                 plainer_modes = modes[modes.index(mode) + 1 :]
                 is_too_long = error.code == "context_length_exceeded" or _TOO_LONG.search(error_text(error)) is not None
                 if plainer_modes and not is_too_long:
@@ -394,20 +390,18 @@ class ModelClient:
 
     def _send(self, schema: str, options: dict[str, Any], messages: list[BaseMessage]) -> Reply:
         """Return the outcome of a call; errors are returned, not raised, so that they can be recorded."""
-        import openai
-
         try:
             answer = self.answer(options, messages)
-        except openai.APIStatusError as error:
+        except openai_errors().APIStatusError as error:
             return Reply(usage=NO_TOKENS, error=error if may_reject_format(error) else self._failure(error))
         except (ErrorReply, UnexpectedReply) as error:
             return Reply(error=self._failure(error))
-        except (openai.APIResponseValidationError, *_MALFORMED_BODY) as error:
+        except (openai_errors().APIResponseValidationError, *_MALFORMED_BODY) as error:
             return Reply(problem=Message("answer_malformed", error=type(error).__name__))
-        except (openai.APIError, TimeoutError, ConnectionError) as error:
+        except (openai_errors().APIError, TimeoutError, ConnectionError) as error:
             failure = self._failure(error)
             failure.__cause__ = error
-            return Reply(usage=NO_TOKENS if isinstance(error, openai.APIStatusError) else None, error=failure)
+            return Reply(usage=NO_TOKENS if isinstance(error, openai_errors().APIStatusError) else None, error=failure)
         except Exception as error:
             return Reply(error=error)
         if has_reasoning(answer):
@@ -428,9 +422,7 @@ class ModelClient:
         )
 
     def _failure(self, error: Exception) -> ModelUnreachable | ModelRejected | Unavailable:
-        import openai
-
-        if self.embedded and isinstance(error, (openai.APITimeoutError, TimeoutError)):
+        if self.embedded and isinstance(error, (openai_errors().APITimeoutError, TimeoutError)):
             return Unavailable("embedded_model_silent", seconds=self._settings.max_question_s)
         return self.failures.of(error)
 

@@ -7,7 +7,7 @@ from pydantic import SecretStr
 from datasphinx.agent.core.redact import without_secrets
 from datasphinx.agent.core.text import valid_text
 from datasphinx.agent.errors import ModelRejected, ModelUnreachable
-from datasphinx.agent.llm.rejections import ErrorReply, UnexpectedReply, error_text
+from datasphinx.agent.llm.rejections import ErrorReply, UnexpectedReply, error_text, openai_errors
 from datasphinx.agent.messages import Message
 
 _TIMEOUT_STATUS = 408
@@ -35,8 +35,7 @@ class EndpointFailures:
             if lacks_version(self.url):
                 reason = Message("path_without_version", reason=reason, path="/v1")
             return (ModelUnreachable if status is None else ModelRejected)(self.url, reason)
-        import openai
-
+        openai = openai_errors()
         is_rejection = isinstance(error, openai.APIError) and not isinstance(error, openai.APIConnectionError)
         if isinstance(error, openai.RateLimitError):
             # The same status means both a temporary rate limit and an exhausted quota, which is permanent.
@@ -47,9 +46,7 @@ class EndpointFailures:
 
     def reason(self, error: Exception) -> str:
         """Return the first line of the text of `error`, without the key."""
-        import openai
-
-        if isinstance(error, openai.APIStatusError):
+        if isinstance(error, openai_errors().APIStatusError):
             text = f"Error code: {error.status_code} - {error_text(error)}".removesuffix(" - ")
         else:
             text = str(getattr(error, "message", "") or error)

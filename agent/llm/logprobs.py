@@ -11,6 +11,8 @@ from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import RunnableConfig
 
+from datasphinx.agent.llm.rejections import openai_errors
+
 logger = logging.getLogger("datasphinx")
 
 _STATEMENT = re.compile(r'"(?:sql|corrected_sql)"\s*:\s*"(?P<sql>(?:[^"\\]|\\.)+)"', re.DOTALL)
@@ -115,11 +117,9 @@ class Logprobs:
             Exception: any error of the call without log probabilities.
         """
         if self.is_enabled:
-            import openai
-
             try:
                 return chat.invoke(messages, config, **options, logprobs=True)
-            except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+            except (openai_errors().BadRequestError, openai_errors().UnprocessableEntityError) as error:
                 rejection = error
             answer = chat.invoke(messages, config, **options)
             self.is_enabled = False

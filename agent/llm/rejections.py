@@ -43,6 +43,13 @@ class ErrorReply(UnexpectedReply):
     """The endpoint sent an error with status 200; the message quotes it."""
 
 
+def openai_errors() -> Any:
+    """Return the package `openai`, with whose errors an error is compared; no other use of a model imports it."""
+    import openai
+
+    return openai
+
+
 def error_text(error: "openai.APIStatusError") -> str:
     """Return the message of an error response; in an unknown format, the start of its body."""
     try:

@@ -21,7 +21,7 @@ from datasphinx.agent.types import EmbeddedOptions
 def answered(user_cache: Path, question: str, options: EmbeddedOptions) -> tuple[dict[str, Any], Services]:
     services = Services(load_settings(cache_dir=user_cache), embedded=options)
     output = build_graph(services).invoke({"question": question, "source": SAMPLE, "clarify": "never"})
-    services.models.of().chat.root_client.close()
+    services.models.of().chat._client.close()
     return output, services
 
 

@@ -226,4 +226,4 @@ def test_the_model_uses_terms_and_metrics(endpoint: Endpoint, user_cache: Path, 
             followed.append(question)
     # The model misses some; without the definitions in its prompt it follows none.
     assert len(followed) >= len(expected) - 1, followed
-    services.models.of().chat.root_client.close()
+    services.models.of().chat._client.close()

@@ -22,8 +22,10 @@ def test_a_model_of_another_package_is_used_without_the_packages_of_openai() -> 
     code = (
         "from datasphinx.agent.llm.client import ModelClient; from datasphinx.agent.llm.scripted import ScriptedModel\n"
         "from datasphinx.agent.settings import load_settings\n"
-        "client = ModelClient(ScriptedModel({}), load_settings(), name='scripted')\n"
-        "import sys; print(client.capabilities is not None, 'openai' in sys.modules)"
+        "from datasphinx.agent.llm.schemas import GeneratedSQL\n"
+        "model = ScriptedModel({'GeneratedSQL': [{'sql': 'SELECT 1'}]})\n"
+        "answer = ModelClient(model, load_settings(), name='scripted').ask(GeneratedSQL, [])\n"
+        "import sys; print(answer.sql == 'SELECT 1', 'openai' in sys.modules)"
     )
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
