@@ -6,7 +6,6 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, StateGraph
 
 from datasphinx.agent import routes
-from datasphinx.agent.answers.outputs import analysis_failure_output
 from datasphinx.agent.conversation.compiled_graph import CompiledGraph, compile_graph
 from datasphinx.agent.node_runner import Flow, Steps, add_nodes
 from datasphinx.agent.services import Services
@@ -23,7 +22,6 @@ _FLOW = Flow(
     "analyst",
     AnalystState,
     "narrate",
-    analysis_failure_output,
     context=AnalystContext.__annotations__,
     data=("source", "files", "datasets"),
 )

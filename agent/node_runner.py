@@ -14,7 +14,6 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.graph import START, StateGraph
 from langgraph.runtime import get_runtime
 
-from datasphinx.agent.answers.outputs import failure_output
 from datasphinx.agent.conversation.conversations import CANCELLATION, PART_OF
 from datasphinx.agent.core.failure import (
     client_failure,
@@ -107,9 +106,7 @@ class Flow:
     state: type
     """The type of the working state."""
     answer_node: str
-    """The node that writes the answer."""
-    failure_output_of: Callable[[dict[str, Any], Any], dict[str, Any]]
-    """Returns the output for a failure of the last node and the state."""
+    """The node that writes the answer, also the text of a failure, even of its own."""
     context: Mapping[str, Any] = field(default_factory=lambda: Context.__annotations__)
     """The keys of the context of a run."""
     data: tuple[str, ...] = ("source",)
@@ -118,7 +115,7 @@ class Flow:
     """Whether a run may cost as much as a report, rather than one question."""
 
 
-SQL_AGENT = Flow("agent", State, "answer", failure_output)
+SQL_AGENT = Flow("agent", State, "answer")
 
 _FAILED = "error"
 """The label of an edge that is taken after a failure only."""
@@ -269,7 +266,8 @@ def _or_failure(
         reason = f"{type(error).__name__}: {error}" if _is_trusted(services) else type(error).__name__
         problem = InternalError(reason, trace_id)
     failure = failure_of(problem) if _is_trusted(services) else client_failure(problem, services.settings)
-    return flow.failure_output_of(failure, state) if node.__name__ == flow.answer_node else {"failure": failure}
+    update = {"failure": failure}
+    return node({**state, **update}, services) if node.__name__ == flow.answer_node else update
 
 
 def _with_defaults(state: Any, context: RunContext, flow: Flow) -> dict[str, Any]:

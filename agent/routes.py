@@ -10,7 +10,7 @@ from datasphinx.agent.errors import InvalidOutputType
 from datasphinx.agent.generation.attempts import current, has_outcome
 from datasphinx.agent.settings import Settings
 from datasphinx.agent.state import AnalystState, Observation, ReportState, State
-from datasphinx.agent.types import Attempt, Effort, Outcome
+from datasphinx.agent.types import Attempt, Clarify, Effort, Outcome
 
 Router = Callable[[Any], str]
 
@@ -93,14 +93,10 @@ def validation_count(attempts: Sequence[Attempt]) -> int:
     return sum(attempt.get("is_validated", False) for attempt in attempts)
 
 
-def may_ask_again(state: State | AnalystState, settings: Settings) -> bool:
-    """Return whether the user may be asked another clarifying question."""
-    return state.get("clarification_count", 0) < settings.max_clarifications
-
-
-def may_ask_user(state: AnalystState, settings: Settings) -> bool:
-    """Return whether the model of the analyst may ask the user a question."""
-    return (state.get("clarify") or settings.clarify) != "never" and may_ask_again(state, settings)
+def clarify_of(state: State | AnalystState, settings: Settings) -> Clarify:
+    """Return when to ask the user: as `clarify` says, by default as `settings`; never after the last question."""
+    may_ask_again = state.get("clarification_count", 0) < settings.max_clarifications
+    return state.get("clarify") or settings.clarify if may_ask_again else "never"
 
 
 def calls_left(state: AnalystState, settings: Settings) -> int:

@@ -11,7 +11,8 @@ from datasphinx.agent.answers.narration import narrate
 from datasphinx.agent.answers.outputs import (
     clarification_answer,
     compose_answer,
-    failure_output,
+    failure_text,
+    reopened_clarification,
     text_answer,
 )
 from datasphinx.agent.answers.references import Said, facts_of
@@ -19,12 +20,12 @@ from datasphinx.agent.answers.result_facts import ResultFacts, with_plain_names
 from datasphinx.agent.answers.wording import form_text, proposed_questions, supported
 from datasphinx.agent.charts.cells import axis_title
 from datasphinx.agent.clarify.review import alternatives
-from datasphinx.agent.core.failure import failure_of
+from datasphinx.agent.core.failure import error_info, failure_of
 from datasphinx.agent.core.redact import without_password
 from datasphinx.agent.errors import DatasphinxError, Unanswered
 from datasphinx.agent.formatting.checks import with_formats
 from datasphinx.agent.formatting.filters import condition_words, short_words
-from datasphinx.agent.formatting.formats import format_single
+from datasphinx.agent.formatting.formats import answer_table, format_single
 from datasphinx.agent.generation.attempts import current, objection_to, rivals_of, with_facts
 from datasphinx.agent.generation.computed_bounds import with_computed_bounds
 from datasphinx.agent.generation.definitions import (
@@ -317,11 +318,22 @@ def _replied(reply: str, state: State) -> dict[str, Any]:
 
 
 def _output_without_rows(state: State) -> dict[str, Any]:
-    failure, clarification = state.get("failure"), state.get("clarification")
+    failure, clarification, language = state.get("failure"), state.get("clarification"), language_in(state)
     if clarification and not failure:
         return clarification_answer(clarification).output()
+    sql = state.get("sql_request") or None
     if state.get("sql_only") and not failure:
-        language = language_in(state)
-        return Answer(render("not_executed", language), language, sql=state["sql_request"]).output()
+        return Answer(render("not_executed", language), language, sql=sql).output()
     failure = failure or failure_of(Unanswered("sql_not_generated", reason=Message("no_result")))
-    return failure_output(failure, state, _about_sources(state))
+    # Rows without a statement belong to the previous answer.
+    result = state.get("result") if sql else None
+    told = Answer(
+        failure_text(failure, language),
+        language,
+        sql=sql,
+        tables=[answer_table("result", result)] if result else [],
+        status="error",
+        error=error_info(failure, language),
+    )
+    told.add(_about_sources(state))
+    return {**told.output(), "failure": failure, **reopened_clarification(state["given"])}

@@ -7,7 +7,7 @@ from datasphinx.agent.clarify.feedback import apply_user_input
 from datasphinx.agent.clarify.review import put_question, review, shared_word_question
 from datasphinx.agent.generation.question import question_of
 from datasphinx.agent.proposals import propose_rejected
-from datasphinx.agent.routes import may_ask_again
+from datasphinx.agent.routes import clarify_of
 from datasphinx.agent.services import Services
 from datasphinx.agent.state import State
 
@@ -32,15 +32,14 @@ def ask_clarification(state: State, services: Services) -> dict[str, Any]:
     source, question = services.source(state.get("source")), question_of(state)
     count = state.get("clarification_count", 0)
     update = {**user_input, "clarification": None}
-    mode, roles = state.get("clarify") or services.settings.clarify, services.roles
-    may_ask = may_ask_again(state, services.settings)
-    if mode != "never" and may_ask and not user_input.get("sql_request"):
+    mode, roles = clarify_of(state, services.settings), services.roles
+    if mode != "never" and not user_input.get("sql_request"):
         shared = shared_word_question(question, source)
         if shared:
             return {**update, **put_question(count, shared, ())}
     is_reviewed = mode == "auto" and not roles.sql_writer.finds_alternatives and not user_input.get("sql_request")
     reviewer = roles.ambiguity_reviewer if mode == "always" or is_reviewed else None
-    if not is_first or not may_ask or reviewer is None:
+    if not is_first or reviewer is None:
         return update
     outcome = review(question, source, reviewer, services.today_of(source))
     asked = supported_question(*outcome, said_about(question), source) if outcome else None

@@ -29,7 +29,7 @@ from datasphinx.agent.linking import off_topic
 from datasphinx.agent.llm.schemas import GeneratedSQL
 from datasphinx.agent.messages import Message, render
 from datasphinx.agent.record.step import note
-from datasphinx.agent.routes import effort_of, may_ask_again, may_retrieve_again, may_use_verified
+from datasphinx.agent.routes import clarify_of, effort_of, may_retrieve_again, may_use_verified
 from datasphinx.agent.services import Services
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.compare import canonical_sql, names_in
@@ -201,8 +201,7 @@ def _continued(written: WrittenSql, question: Question, rows: Result | None, sou
 
 def _may_ask(state: State, services: Services) -> bool:
     """Return whether the first statement may be replaced by a clarifying question."""
-    mode = state.get("clarify") or services.settings.clarify
-    return mode == "auto" and may_ask_again(state, services.settings) and not state.get("sql_request")
+    return clarify_of(state, services.settings) == "auto" and not state.get("sql_request")
 
 
 def _following(question: Question, statements: Sequence[str], source: Source) -> Sequence[str]:

@@ -6,20 +6,23 @@ from datasphinx.agent.core.prompt_data import block, shortened
 from datasphinx.agent.queryspec.check_sources import all_sources
 from datasphinx.agent.queryspec.columns import Datasets
 from datasphinx.agent.queryspec.spec import read_spec
-from datasphinx.agent.state import AnalystState
-from datasphinx.agent.types import EarlierResult
+from datasphinx.agent.types import EarlierResult, KeptResult
 
 MAX_EARLIER_RESULTS = 8
 _SHOWN_COLUMNS = 40
 
 
-def keep_results(state: AnalystState) -> dict[str, EarlierResult]:
-    """Return the results for later questions, oldest first: the newest, each with all results that it reads."""
-    known: dict[str, EarlierResult] = {**(state.get("earlier_results") or {})}
-    for name, kept in state["results"].items():
+def keep_results(
+    earlier: Mapping[str, EarlierResult], results: Mapping[str, KeptResult], question: str
+) -> dict[str, EarlierResult]:
+    """Return `earlier` and the results of `question` for later ones: the newest, each with all results that it reads.
+
+    The oldest is the first.
+    """
+    known = dict(earlier)
+    for name, kept in results.items():
         if query := kept.get("query"):
             columns, repeated = kept["result"]["columns"], kept.get("repeated", [])
-            question = state["question"]
             known[name] = EarlierResult(question=question, columns=columns, query=query, repeated=repeated)
     chosen, sources = set[str](), _sources(known)
     for name in reversed(known):

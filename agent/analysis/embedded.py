@@ -5,6 +5,7 @@ from datetime import date
 from functools import partial
 from typing import Any
 
+from datasphinx.agent.analysis.analysis import Analysis
 from datasphinx.agent.core.failure import failure_of
 from datasphinx.agent.embedded.candidates import sample_texts
 from datasphinx.agent.embedded.constraints import constraints_of
@@ -17,18 +18,18 @@ from datasphinx.agent.embedded.shape import shape_of
 from datasphinx.agent.embedded.spec_candidates import SpecContext, count_findings, select_spec, with_dates
 from datasphinx.agent.errors import Unanswered
 from datasphinx.agent.llm.client import ModelClient
-from datasphinx.agent.messages import Language, Message, language_in
+from datasphinx.agent.messages import Language, Message
 from datasphinx.agent.retrieval.linked_values import linked_values
 from datasphinx.agent.schema.catalog import TIMES
 from datasphinx.agent.schema.words import words
 from datasphinx.agent.sources.source import Source
-from datasphinx.agent.state import AnalystState, Conclusion, ToolCall
+from datasphinx.agent.state import Conclusion, ToolCall
 from datasphinx.agent.tools.tool import Workbench
 from datasphinx.agent.types import Evidence
 
 
-def embedded_step(state: AnalystState, bench: Workbench, model: ModelClient, today: date) -> dict[str, Any]:
-    """Return the next state update: a query over one dataset, then the conclusion with its result.
+def embedded_step(analysis: Analysis, bench: Workbench, model: ModelClient, today: date) -> dict[str, Any]:
+    """Return the next changes of the state: a query over one dataset, then the conclusion with its result.
 
     The dataset is the one that shares the most column words with the question. The output of the model is constrained
     to query specs over the columns of that dataset, with the groups, figures and ranking that rules derive from the
@@ -39,17 +40,18 @@ def embedded_step(state: AnalystState, bench: Workbench, model: ModelClient, tod
         ModelAnswerUnreadable: the only generated query was cut off.
         DatasphinxError: an error of `ModelClient.write` or `Workbench.open_source`.
     """
-    if state["results"]:
-        return {"conclusion": Conclusion(answer="", result_ids=[list(state["results"])[-1]])}
-    if state["step_count"]:
-        error = state["observations"][-1]["content"].get("error", {})
-        return {"failure": failure_of(Unanswered("query_not_written", reason=_reasons(error, language_in(state))))}
-    question_words = words(state["question"])
+    if analysis.results:
+        return {"conclusion": Conclusion(answer="", result_ids=[list(analysis.results)[-1]])}
+    last = analysis.observations[-1]
+    if last["tool"] == "run_query":
+        reason = _reasons(last["content"].get("error", {}), analysis.language)
+        return {"failure": failure_of(Unanswered("query_not_written", reason=reason))}
+    question_words = words(analysis.question)
     source, dataset_id = max(
-        ((bench.open_source([name]), name) for name in state["dataset_ids"]),
+        ((bench.open_source([name]), name) for name in bench.dataset_ids),
         key=lambda pair: len(question_words & words(" ".join(pair[0].catalog.tables[pair[1]].column_names))),
     )
-    query, evidence = _generate_query(dataset_id, source, state["question"], model, today)
+    query, evidence = _generate_query(dataset_id, source, analysis.question, model, today)
     arguments = json.dumps({"dataset_id": dataset_id, "query": query}, ensure_ascii=False)
     call = ToolCall(tool="run_query", arguments=arguments, is_given=False)
     return {"call": call, "step_count": 1, "evidence": evidence}

@@ -5,17 +5,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 from itertools import islice
-from typing import Annotated, Any, NamedTuple, cast
+from typing import Annotated, Any, NamedTuple
 
 from langchain_core.messages import BaseMessage
 from pydantic import Field
 
 from datasphinx import prompts
-from datasphinx.agent.analysis.earlier_results import earlier_results_text, readable_results
-from datasphinx.agent.analysis.evidence import facts_of_results, figures_of_schemas, problems_without_rows, said_of
+from datasphinx.agent.analysis.analysis import Analysis
+from datasphinx.agent.analysis.earlier_results import earlier_results_text
 from datasphinx.agent.answers.narration import facts_text, unverified
 from datasphinx.agent.answers.outputs import choose_output_type
 from datasphinx.agent.answers.references import fill
+from datasphinx.agent.answers.result_facts import ResultFacts
 from datasphinx.agent.charts.echarts import chart_of
 from datasphinx.agent.clarify.review import question_problem
 from datasphinx.agent.core.failure import failure_of
@@ -24,15 +25,13 @@ from datasphinx.agent.errors import InvalidOutputType, SpecProblem, ToolCallInva
 from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.llm.formats import function_schema
 from datasphinx.agent.llm.schemas import FINISH, ProposedOutputType, QuestionLanguage
-from datasphinx.agent.messages import language_in
 from datasphinx.agent.record.step import note
-from datasphinx.agent.routes import calls_left, may_ask_user, may_correct_form
+from datasphinx.agent.routes import may_correct_form
 from datasphinx.agent.schema.describe import one_line
-from datasphinx.agent.settings import Settings
-from datasphinx.agent.state import AnalystState, Conclusion, Observation, ToolCall
+from datasphinx.agent.state import Conclusion, Observation, ToolCall
 from datasphinx.agent.tools.arguments import read_arguments
 from datasphinx.agent.tools.tool import Arguments, Workbench, check_known
-from datasphinx.agent.types import ClarifyingQuestion, Option, Result, Turn
+from datasphinx.agent.types import Clarify, ClarifyingQuestion, Option, Result, Turn
 
 _MAX_TEXT = 300
 _MAX_REASON = 500
@@ -42,11 +41,11 @@ _REMEDY = "refer to the results, and compute what they lack with run_query"
 _REPLY_WITH_RESULTS = "there are results: write `answer` in its place, with references to them"
 _MAX_CHARS = 40_000
 """Maximum length of all calls together, in characters; older calls are shown without their outcome."""
-_CLARIFY_INSTRUCTIONS = {
+_CLARIFY_INSTRUCTIONS: dict[Clarify, str] = {
+    "never": "Do not ask the user: take the likeliest reading, and say in the answer what you assumed.",
     "auto": "Where readings of the question would give different answers, call ask_user; else do not ask.",
     "always": "Where the question leaves anything open, call ask_user before you compute.",
 }
-_NO_CLARIFY_INSTRUCTION = "Do not ask the user: take the likeliest reading, and say in the answer what you assumed."
 _OUTPUT_INSTRUCTIONS = {
     "number": "The main result has to be one number: one row with one column.",
     "plot": "The answer has to be a chart.",
@@ -98,14 +97,14 @@ def control_schemas(*, may_ask: bool) -> list[dict[str, Any]]:
 
 
 class ControlOutcome(NamedTuple):
-    """The state update of a call of `finish` or `ask_user`, and the problems of its text, which is left out then."""
+    """The changes of the state by a call of `finish` or `ask_user`; with problems of its text, the text is left out."""
 
     update: dict[str, Any]
     problems: tuple[SpecProblem, ...] = ()
 
 
 def apply_control(
-    call: ToolCall, state: AnalystState, settings: Settings, bench: Workbench, verifier: ModelClient | None
+    call: ToolCall, analysis: Analysis, bench: Workbench, verifier: ModelClient | None, *, may_ask: bool
 ) -> ControlOutcome:
     """Return the outcome of a call of `finish` or `ask_user`; `verifier` compares the text of an answer with the rows.
 
@@ -116,54 +115,53 @@ def apply_control(
     arguments = read_arguments(call["tool"], CONTROLS[call["tool"]][1], call["arguments"])
     assert isinstance(arguments, Finish | AskUser)
     language = {"language": arguments.language} if arguments.language else {}
-    state = cast(AnalystState, {**state, **language})
+    analysis = replace(analysis, language=arguments.language or analysis.language)
     if isinstance(arguments, AskUser):
-        outcome = ControlOutcome(_ask_user(arguments, state, settings))
+        outcome = ControlOutcome(_ask_user(arguments, analysis, may_ask))
     elif arguments.reply and not arguments.answer:
-        outcome = _reply(arguments.reply, state)
+        outcome = _reply(arguments.reply, analysis)
     elif arguments.cannot_answer:
-        outcome = _give_up(arguments.cannot_answer, state)
+        outcome = _give_up(arguments.cannot_answer, analysis)
     else:
-        outcome = _finish(arguments, state, bench, verifier)
+        outcome = _finish(arguments, analysis, bench, verifier)
     return outcome._replace(update={**outcome.update, **language})
 
 
-def _give_up(text: str, state: AnalystState) -> ControlOutcome:
+def _give_up(text: str, analysis: Analysis) -> ControlOutcome:
     """Return the failure with the model's reason, or without one that has figures nobody gave."""
     reason = one_line(text, _MAX_REASON)
     note(f"the model reports that the data cannot answer the question: {reason}")
-    figures = figures_of_schemas(state)
-    problems = [SpecProblem("cannot_answer", problem) for problem in problems_without_rows(reason, state, figures)]
-    return ControlOutcome(
-        {"failure": failure_of(Unanswered("cannot_answer", reason="" if problems else reason))}, tuple(problems)
-    )
+    found = analysis.problems_without_rows(reason, analysis.figures_of_schemas())
+    failure = failure_of(Unanswered("cannot_answer", reason="" if found else reason))
+    return ControlOutcome({"failure": failure}, tuple(SpecProblem("cannot_answer", problem) for problem in found))
 
 
-def _reply(text: str, state: AnalystState) -> ControlOutcome:
+def _reply(text: str, analysis: Analysis) -> ControlOutcome:
     """Return the update for a reply without data.
 
     Raises:
         ToolCallInvalid: it has figures that nobody gave, or there are results, which an answer refers to.
     """
-    problems = (_REPLY_WITH_RESULTS,) if state["results"] else problems_without_rows(text, state)
+    problems = (_REPLY_WITH_RESULTS,) if analysis.results else analysis.problems_without_rows(text)
     if problems:
         raise ToolCallInvalid(FINISH, tuple(SpecProblem("reply", problem) for problem in problems))
     return ControlOutcome({"reply": text})
 
 
-def _finish(arguments: Finish, state: AnalystState, bench: Workbench, verifier: ModelClient | None) -> ControlOutcome:
-    if not state["results"]:
+def _finish(arguments: Finish, analysis: Analysis, bench: Workbench, verifier: ModelClient | None) -> ControlOutcome:
+    results = analysis.results
+    if not results:
         reason = "there is no result yet: compute one with run_query, or say cannot_answer"
         raise ToolCallInvalid(FINISH, (SpecProblem("result_ids", reason),))
-    ids = list(dict.fromkeys(arguments.result_ids)) or [list(state["results"])[-1]]
+    ids = list(dict.fromkeys(arguments.result_ids)) or [list(results)[-1]]
     for at, result_id in enumerate(ids):
-        check_known(FINISH, f"result_ids[{at}]", result_id, tuple(state["results"]))
-    result = state["results"][ids[0]]["result"]
-    chart = next((drawing["chart"] for drawing in state["drawn"]), None) or chart_of(result, state["question"])
-    requested = state.get("output_type")
+        check_known(FINISH, f"result_ids[{at}]", result_id, tuple(results))
+    result = results[ids[0]]["result"]
+    chart = next(iter(analysis.charts), None) or chart_of(result, analysis.question)
+    requested = analysis.output_type
     if (
         arguments.output_type == "number"
-        and may_correct_form(state["observations"])
+        and may_correct_form(analysis.observations)
         and _hint_of_columns(ids[0], result, arguments.answer)
     ):
         requested = requested or "number"
@@ -173,23 +171,23 @@ def _finish(arguments: Finish, state: AnalystState, bench: Workbench, verifier: 
         if error.wanted == "number" and (hint := _hint_of_columns(ids[0], result, arguments.answer)):
             error.add_note(hint)
         raise
-    answer, problems = _checked(arguments, ids[0], state, bench, verifier)
-    ids += [name for name in state["results"] if name not in ids and f"{name}." in arguments.answer]
+    answer, problems = _checked(arguments, ids[0], analysis, bench, verifier)
+    ids += [name for name in results if name not in ids and f"{name}." in arguments.answer]
     conclusion = Conclusion(answer=answer, result_ids=ids, output_type=arguments.output_type, formats=arguments.formats)
     return ControlOutcome({"conclusion": conclusion}, problems)
 
 
 def _checked(
-    arguments: Finish, main: str, state: AnalystState, bench: Workbench, verifier: ModelClient | None
+    arguments: Finish, main: str, analysis: Analysis, bench: Workbench, verifier: ModelClient | None
 ) -> tuple[str, tuple[SpecProblem, ...]]:
     """Return the answer with the values of its references, and its problems; with problems, it is empty."""
     if not arguments.answer.strip():
         return "", ()
     catalog = bench.open_source(bench.dataset_ids).catalog
-    results = facts_of_results(state, catalog, arguments.formats)
+    results = analysis.facts_of_results(catalog, arguments.formats)
     facts = replace(results[main], others=results)
-    filled = fill(arguments.answer, facts, said_of(state))
-    problems = filled.problems or (unverified(filled, facts, verifier, state["question"]) if verifier else ())
+    filled = fill(arguments.answer, facts, analysis.said)
+    problems = filled.problems or (unverified(filled, facts, verifier, analysis.question) if verifier else ())
     if not problems:
         return filled.text, ()
     note(f"answer refused: {'; '.join(problems)}")
@@ -216,46 +214,41 @@ def _hint_of_columns(result_id: str, result: Result, answer: str) -> str:
     )
 
 
-def _ask_user(arguments: AskUser, state: AnalystState, settings: Settings) -> dict[str, Any]:
-    question, labels = (
-        one_line(arguments.question, _MAX_TEXT),
-        [one_line(text, _MAX_TEXT) for text in arguments.options],
-    )
-    problem = question_problem(question, labels, state["clarifications"])
-    if typed := problems_without_rows("\n".join([question, *labels]), state, figures_of_schemas(state)):
+def _ask_user(arguments: AskUser, analysis: Analysis, may_ask: bool) -> dict[str, Any]:
+    question, *labels = (one_line(text, _MAX_TEXT) for text in (arguments.question, *arguments.options))
+    problem = question_problem(question, labels, analysis.clarifications)
+    if typed := analysis.problems_without_rows("\n".join([question, *labels]), analysis.figures_of_schemas()):
         raise ToolCallInvalid("ask_user", tuple(SpecProblem("question", one) for one in typed))
-    if problem or not may_ask_user(state, settings):
+    if problem or not may_ask:
         reason = "the user is not asked (again): take the likeliest reading and say so in the answer"
         raise ToolCallInvalid("ask_user", (SpecProblem("question", f"{reason}{problem and f' ({problem})' or ''}"),))
     clarification = ClarifyingQuestion(
         question=question,
         ambiguity_type="AmbQuestion",
         options=[Option(label=text, reading=text, preview=None) for text in dict.fromkeys(labels) if text],
-        about=state["question"],
-        language=language_in(state),
-        earlier=state["clarifications"],
+        about=analysis.question,
+        language=analysis.language,
+        earlier=list(analysis.clarifications),
         rejected_sql=[],
     )
     return {"clarification": clarification}
 
 
 def step_messages(
-    state: AnalystState, settings: Settings, bench: Workbench, instructions: str, today: date
+    analysis: Analysis, bench: Workbench, instructions: str, today: date, *, clarify: Clarify, calls_left: int
 ) -> list[BaseMessage]:
     """Return the messages that request the next call from the model; `instructions` are those of the operator."""
-    clarify = state.get("clarify") or settings.clarify
-    clarified = "".join(f"Clarified: {turn['question']} - {turn['answer']}\n" for turn in state["clarifications"])
-    earlier = readable_results(state["earlier_results"], state["dataset_ids"])
+    clarified = "".join(f"Clarified: {turn['question']} - {turn['answer']}\n" for turn in analysis.clarifications)
     return prompts.render(
         "analyse",
         instructions=instructions,
         today=today.isoformat(),
-        clarify=_CLARIFY_INSTRUCTIONS[clarify] if may_ask_user(state, settings) else _NO_CLARIFY_INSTRUCTION,
-        form=_OUTPUT_INSTRUCTIONS.get(str(state.get("output_type")), ""),
-        question=state["question"],
-        context=_conversation(state["turns"]) + clarified + earlier_results_text(earlier),
-        calls="\n".join(_calls(state, bench)) or "none",
-        left=str(calls_left(state, settings)),
+        clarify=_CLARIFY_INSTRUCTIONS[clarify],
+        form=_OUTPUT_INSTRUCTIONS.get(str(analysis.output_type), ""),
+        question=analysis.question,
+        context=_conversation(analysis.turns) + clarified + earlier_results_text(bench.earlier_results),
+        calls="\n".join(_calls(analysis, bench)) or "none",
+        left=str(calls_left),
     )
 
 
@@ -269,10 +262,11 @@ def _conversation(turns: Sequence[Turn]) -> str:
     return "\n".join([title, *told, f"The last answer: {answer}", ""])
 
 
-def _calls(state: AnalystState, bench: Workbench) -> list[str]:
+def _calls(analysis: Analysis, bench: Workbench) -> list[str]:
     """Return one text block per call, oldest first; results are followed by facts computed from them."""
-    observations = state["observations"]
-    results = facts_of_results(state, bench.open_source(bench.dataset_ids).catalog, {}) if state["results"] else {}
+    observations, results = analysis.observations, dict[str, ResultFacts]()
+    if analysis.results:
+        results = analysis.facts_of_results(bench.open_source(bench.dataset_ids).catalog, {})
     blocks: list[str] = []
     left = _MAX_CHARS
     for number, observation in reversed(list(enumerate(observations, 1))):

@@ -1,17 +1,15 @@
-"""The start of an analysis: register its files, and plan the calls that read them without the model."""
+"""The start of an analysis: its files or tables, and the calls that read them without the model."""
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from datasphinx.agent.clarify.feedback import apply_user_input
 from datasphinx.agent.core.redact import without_password
-from datasphinx.agent.core.text import clean_question
 from datasphinx.agent.datasets.options import LoadOptions, problem_of
 from datasphinx.agent.datasets.registry import Registry
 from datasphinx.agent.errors import InputInvalid, NotFound, NotPermitted, Refused
@@ -19,7 +17,7 @@ from datasphinx.agent.messages import Message
 from datasphinx.agent.queryspec.statement import spelling_of
 from datasphinx.agent.record.step import note
 from datasphinx.agent.sources.source import Source
-from datasphinx.agent.state import AnalystState, ToolCall
+from datasphinx.agent.state import ToolCall
 
 _MAX_TABLES = 8
 """Number of tables of a database taken from the ranking of the index; foreign keys may add as many again."""
@@ -27,68 +25,49 @@ _MAX_SCHEMAS = 4
 """Number of schemas read in advance; the model requests those of further datasets itself."""
 
 
-def start_analysis(
-    state: AnalystState,
+def start_with_files(
+    files: Sequence[str],
+    datasets: Sequence[str],
+    options: dict[str, Any] | None,
     registry: Registry,
-    open_source: Callable[[str], Source],
     *,
     any_path: bool,
-    read: Callable[[str], str],
 ) -> dict[str, Any]:
-    """Return the state update with the question, the files and datasets of the tools, and the first calls.
+    """Return the changes of the state for files, which are registered, and datasets: their ids, and the first calls.
 
-    `open_source` returns a source that has tables. `any_path` permits files outside of `registry`, and `read`
-    returns a question of a conversation as the model reads it.
+    `options` are those of the loader. `any_path` permits files outside of `registry`.
 
     Raises:
-        InvalidQuestion: errors of `clean_question`.
-        Conflict, Refused, InputInvalid: errors of `apply_user_input`, or `load` is invalid.
-        Refused: there is no file, dataset or source, or a source is combined with files.
-        NotPermitted: row rules deny every relevant table.
-        Unanswered, ConfigurationError: the source has no tables, or its dialect does not support query specs.
-        SourceNotFound, SourceUnreachable: errors of `open_source`.
+        InputInvalid: the options are invalid.
+        Refused: there is no file or dataset.
         NotFound: a file or dataset does not exist.
         FileTooLarge: a file exceeds the size limit.
     """
-    question, turns = clean_question(state.get("question")), state.get("turns")
-    if turns and state.get("clarification_answer") is None:
-        question = read(question)
-    has_data = any(state.get(name) for name in ("source", "files", "datasets"))
-    may_remark = has_data and not turns
-    update = {"clarifications": [], **apply_user_input(state, may_remark=may_remark), "question": question}
-    if state.get("source"):
-        asked = f"{turns[-1]['question']}\n{question}" if turns else question
-        return {**update, **_database_update(asked, state, open_source)}
-    options = _load_options(state.get("load"))
-    file_ids = [_file_id(name, registry, any_path) for name in state.get("files") or ()]
-    dataset_ids = [registry.dataset(name).dataset_id for name in state.get("datasets") or ()]
+    try:
+        checked = LoadOptions.model_validate(options or {}).content()
+    except ValidationError as error:
+        raise InputInvalid("load", problem_of(error)) from None
+    file_ids = list(dict.fromkeys(_file_id(name, registry, any_path) for name in files))
+    dataset_ids = [registry.dataset(name).dataset_id for name in datasets]
     if not file_ids and not dataset_ids:
         raise Refused("data_missing")
     return {
-        **update,
-        "file_ids": list(dict.fromkeys(file_ids)),
+        "file_ids": file_ids,
         "dataset_ids": list(dict.fromkeys(dataset_ids)),
-        "pending": [automatic_call("create_dataset", file_id=name, **options) for name in dict.fromkeys(file_ids)]
+        "pending": [automatic_call("create_dataset", file_id=name, **checked) for name in file_ids]
         + schema_calls(dataset_ids),
     }
 
 
-def _load_options(options: dict[str, Any] | None) -> dict[str, Any]:
-    """Return the loader options of the input that are set, checked."""
-    try:
-        return LoadOptions.model_validate(options or {}).content()
-    except ValidationError as error:
-        raise InputInvalid("load", problem_of(error)) from None
-
-
-def _database_update(question: str, state: AnalystState, open_source: Callable[[str], Source]) -> dict[str, Any]:
-    """Return the state update for a database: its best-ranked tables become the datasets.
+def start_with_source(question: str, source: Source) -> dict[str, Any]:
+    """Return the changes of the state for a source: its best-ranked tables as the datasets, and the first calls.
 
     Tables and views that row rules deny, and those that the business knowledge hides, are left out.
+
+    Raises:
+        NotPermitted: row rules deny every relevant table.
+        ConfigurationError: the dialect of the source does not support query specs.
     """
-    if state.get("files") or state.get("datasets"):
-        raise Refused("sources_not_together", first=without_password(str(state["source"])), second=Message("files"))
-    source = open_source(str(state["source"]))
     spelling_of(source.catalog.dialect)
     ranking = source.index.rank(source.knowledge.expanded(question)) or list(source.catalog.tables)
     shown = source.shown_catalog.tables
@@ -100,6 +79,16 @@ def _database_update(question: str, state: AnalystState, open_source: Callable[[
         note(f"left out because of row rules: {', '.join(denied)}")
     tables = list(islice(filter(shown.__contains__, source.index.with_neighbours(best)), 2 * _MAX_TABLES))
     return {"dataset_ids": tables, "pending": schema_calls(tables)}
+
+
+def check_one_kind(source: str | None, has_files: bool) -> None:
+    """Check that a question is about a source or about files and datasets.
+
+    Raises:
+        Refused: it is about both.
+    """
+    if source and has_files:
+        raise Refused("sources_not_together", first=without_password(source), second=Message("files"))
 
 
 def automatic_call(tool: str, **arguments: Any) -> ToolCall:

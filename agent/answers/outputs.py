@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from datasphinx.agent.answers.answer import Answer
@@ -15,7 +15,6 @@ from datasphinx.agent.formatting.filters import short_words
 from datasphinx.agent.formatting.formats import answer_table, format_rows, format_single, format_value, formats_of
 from datasphinx.agent.messages import CONVENTIONS, Language, language_in, render
 from datasphinx.agent.record.step import note
-from datasphinx.agent.state import AnalystState, State
 from datasphinx.agent.types import (
     AnswerChart,
     AnswerTable,
@@ -137,36 +136,15 @@ class _Form:
         return shown if is_expression else render("answer_field", self.language, label=label, value=shown)
 
 
-def failure_output(failure: dict[str, Any], state: State, remark: str = "") -> dict[str, Any]:
-    """Return the output for `failure`: its message with `remark`, and the statement and its rows if there are any.
-
-    If the failed run was to answer a clarifying question, that question is open again.
-    """
-    language = language_in(state)
-    error = error_info(failure, language)
+def failure_text(failure: dict[str, Any], language: Language) -> str:
+    """Return the text of the answer for `failure`; a reason of the model stands alone."""
     if failure["code"] == "off_topic" and "reason" not in failure.get("messages", {}):
-        # A reason of the model stands alone.
-        text = str(failure["facts"]["reason"])
-    else:
-        text = full_text(failure, language) if failure["code"] in _WITH_REASON else error["message"]
-    # Rows without a statement belong to the previous answer.
-    result = state.get("result") if state.get("sql_request") else None
-    table = result and answer_table("result", result)
-    answer = Answer(
-        text,
-        language,
-        sql=state.get("sql_request") or None,
-        tables=[table] if table else [],
-        status="error",
-        error=error,
-    )
-    answer.add(remark)
-    return {**answer.output(), "failure": failure, **_reopened_clarification(state)}
+        return str(failure["facts"]["reason"])
+    return full_text(failure, language) if failure["code"] in _WITH_REASON else error_info(failure, language)["message"]
 
 
-def _reopened_clarification(state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the clarification state as it was before a run that carried an answer or feedback; {} for other runs."""
-    inputs = state.get("given") or {}
+def reopened_clarification(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the clarification of the state as it was before a run whose `inputs` answered it; {} for other runs."""
     is_reply = inputs.get("clarification_answer") is not None or inputs.get("feedback") is not None
     if not is_reply or not inputs.get("clarification"):
         return {}
@@ -182,29 +160,6 @@ def clarification_answer(clarification: ClarifyingQuestion) -> Answer:
 def text_answer(text: str, language: Language) -> Answer:
     """Return the answer for a text without data."""
     return Answer(text, language, output_type="string", value=text)
-
-
-def analysis_failure_output(failure: dict[str, Any], state: AnalystState) -> dict[str, Any]:
-    """Return the analyst's output for `failure`: the error message, and the results and charts computed so far.
-
-    If the data cannot answer the question, the answer is the reason.
-    """
-    error = error_info(failure, language_in(state))
-    reason = failure["facts"]["reason"] if failure["code"] == "cannot_answer" else ""
-    answer = replace(partial_answer(reason or error["message"], state), status="error", error=error)
-    return {**answer.output(), "failure": failure, **_reopened_clarification(state)}
-
-
-def partial_answer(text: str, state: AnalystState) -> Answer:
-    """Return the analyst's answer `text` with the results and charts computed so far."""
-    results = state.get("results") or {}
-    return Answer(
-        text,
-        language_in(state),
-        sql=list(results.values())[-1]["sql"] if results else None,
-        tables=[answer_table(name, kept["result"]) for name, kept in results.items()],
-        charts=[drawing["chart"] for drawing in state.get("drawn") or ()],
-    )
 
 
 def question_text(clarification: ClarifyingQuestion) -> str:

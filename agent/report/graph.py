@@ -10,14 +10,14 @@ from datasphinx.agent.conversation.compiled_graph import CompiledGraph, compile_
 from datasphinx.agent.node_runner import Flow, Steps, add_nodes
 from datasphinx.agent.report.parts import answer_parts
 from datasphinx.agent.report.plan import begin, plan
-from datasphinx.agent.report.write import failed_report, review, write
+from datasphinx.agent.report.write import review, write
 from datasphinx.agent.services import Services
 from datasphinx.agent.state import Context, ReportInput, ReportOutput, ReportState
 from datasphinx.nodes.await_clarification import await_clarification
 
 ReportGraph = CompiledGraph[ReportState, Context, ReportInput, ReportOutput]
 
-_FLOW = Flow("report", ReportState, "write", failed_report, data=("source", "files", "datasets"), is_report=True)
+_FLOW = Flow("report", ReportState, "write", data=("source", "files", "datasets"), is_report=True)
 _RECURSION_LIMIT = 50
 """Steps of the graph, more than its loops can take."""
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from datasphinx.agent.analysis.start import start_analysis
+from datasphinx.agent.analysis.start import check_one_kind, start_with_files
 from datasphinx.agent.answers.texts_without_rows import said_about, supported_reason
 from datasphinx.agent.clarify.feedback import apply_user_input
 from datasphinx.agent.conversation.inputs import inputs_of, previous_inputs
@@ -98,17 +98,15 @@ def planned_questions(questions: Sequence[SubQuestion], after: int = 0) -> list[
 def _data(state: ReportState, services: Services) -> dict[str, Any]:
     """Return the datasets of the report, whose files are loaded once, or the source; one is chosen if none is named."""
     if state.get("files") or state.get("datasets"):
-        begun = start_analysis(
-            cast(Any, {**state, "clarification_answer": None}),
-            services.registry,
-            services.source_with_tables,
-            any_path=services.any_source,
-            read=str,
+        check_one_kind(state.get("source"), has_files=True)
+        load, registry, any_path = state.get("load"), services.registry, services.any_source
+        begun = start_with_files(
+            state.get("files") or (), state.get("datasets") or (), load, registry, any_path=any_path
         )
-        options = LoadOptions.model_validate(state.get("load") or {})
+        options = LoadOptions.model_validate(load or {})
         step = current_step.get()
         created = [
-            services.registry.create(file_id, options, cancellation=step.cancellation if step else None).dataset_id
+            registry.create(file_id, options, cancellation=step.cancellation if step else None).dataset_id
             for file_id in begun["file_ids"]
         ]
         return {"dataset_ids": list(dict.fromkeys([*begun["dataset_ids"], *created]))}
