@@ -1,8 +1,10 @@
 """The questions of a report, answered in parallel by runs of the SQL agent or the analyst with traces of their own."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextvars import Context, copy_context
+from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import Any, cast
 
@@ -22,8 +24,17 @@ from datasphinx.agent.record.step import Step, current_step, record_event
 from datasphinx.agent.report.changes import explained
 from datasphinx.agent.report.plan import source_of
 from datasphinx.agent.services import Services
+from datasphinx.agent.sources.source import Source
 from datasphinx.agent.state import Output, ReportState
-from datasphinx.agent.types import AnswerTable, ClarifyingQuestion, PlannedQuestion, ReportPart, Result, masked_rows
+from datasphinx.agent.types import (
+    AnswerTable,
+    Clarification,
+    ClarifyingQuestion,
+    PlannedQuestion,
+    ReportPart,
+    Result,
+    masked_rows,
+)
 
 _MAX_AT_ONCE = 4
 FURTHER = "bcdefgh"
@@ -37,17 +48,23 @@ def answer_parts(state: ReportState, services: Services) -> dict[str, Any]:
 
     Where some ask the user, their questions become one, which is asked at most once for a report.
     """
-    parts, may_ask = dict(state["parts"]), not state["clarification_count"]
-    waiting = [each for each in state["plan"] if each["id"] not in parts or parts[each["id"]]["clarification"]]
-    write, step = get_stream_writer(), current_step.get()
+    parts, may_ask, language = dict(state["parts"]), not state["clarification_count"], language_in(state)
+    write, step, datasets = get_stream_writer(), current_step.get(), state["dataset_ids"]
     assert step
+    data = {"datasets": datasets} if datasets else {"source": state.get("source"), "effort": state.get("effort")}
+    inputs = {**data, "clarify": state.get("clarify") if may_ask else "never"}
+    answers = _answers(parts, state["clarifications"])
+    answering = _Answering(inputs, partial(source_of, state, services), services, step, language)
+    waiting = [each for each in state["plan"] if each["id"] not in parts or parts[each["id"]]["clarification"]]
     with ThreadPoolExecutor(_MAX_AT_ONCE, "datasphinx-report") as pool:
-        answering = [
-            pool.submit(_detached().run, _part, each, state, services, step) for each in waiting if "change" not in each
+        started = [
+            pool.submit(_detached().run, answering.parts, each, answers.get(each["id"], {}))
+            for each in waiting
+            if "change" not in each
         ]
         # Their statements are recorded with this step, so that they run in order.
-        changes = ([_change(each, state, services)] for each in waiting if "change" in each)
-        for answered in chain(changes, (future.result() for future in as_completed(answering))):
+        changes = ([answering.change(each)] for each in waiting if "change" in each)
+        for answered in chain(changes, (future.result() for future in as_completed(started))):
             for part in answered:
                 parts[part["id"]] = part
                 write({"event": "part", "data": part})
@@ -57,17 +74,10 @@ def answer_parts(state: ReportState, services: Services) -> dict[str, Any]:
     for part in parts.values():
         record_event("part", _logged(part))
     asking = [part for part in parts.values() if part["clarification"]]
-    return {"parts": parts, **({"clarification": _collected(asking, state)} if asking and may_ask else {})}
-
-
-def _change(planned: PlannedQuestion, state: ReportState, services: Services) -> ReportPart:
-    """Return the outcome of a question about a change; an error is part of it."""
-    language = language_in(state)
-    try:
-        text, result, sql = explained(planned["change"], source_of(state, services), language)
-    except DatasphinxError as error:
-        return _failed(planned, error, services, language)
-    return ReportPart(**{**_unanswered(planned), "status": "ok", "answer": text, "result": result, "sql": sql})
+    if not asking or not may_ask:
+        return {"parts": parts}
+    about = state["question"] or ""
+    return {"parts": parts, "clarification": _collected(asking, about, state["clarifications"], language)}
 
 
 def _detached() -> Context:
@@ -78,29 +88,50 @@ def _detached() -> Context:
     return context
 
 
-def _part(planned: PlannedQuestion, state: ReportState, services: Services, step: Step) -> list[ReportPart]:
-    """Return the outcome of a question, a part for each table; an error is part of it."""
-    try:
-        step.check_budget(services.settings)
-        own = services.of_part(planned["id"])
-        if state["dataset_ids"]:
-            from datasphinx.agent.analyst import build_analyst
+@dataclass(frozen=True)
+class _Answering:
+    """The answering of the questions of a report, in the language of its texts."""
 
-            graph: Any = build_analyst(own)
-        else:
-            graph = build_graph(own)
-        config = RunnableConfig(configurable={CANCELLATION: step.cancellation, PART_OF: step})
-        keys = [key for key in _READ if key in graph.channels]
-        final = graph.invoke(_inputs(planned, state), config, output_keys=keys)
-        return _outcome(planned, final, state, own)
-    except DatasphinxError as error:
-        return [_failed(planned, error, services, language_in(state))]
+    inputs: Mapping[str, Any]
+    """The inputs of each run besides its question."""
+    open_source: Callable[[], Source]
+    services: Services
+    step: Step
+    language: Language
 
+    def change(self, planned: PlannedQuestion) -> ReportPart:
+        """Return the outcome of a question about a change; an error is part of it."""
+        try:
+            text, result, sql = explained(planned["change"], self.open_source(), self.language)
+        except DatasphinxError as error:
+            return self._failed(planned, error)
+        return ReportPart(**{**_unanswered(planned), "status": "ok", "answer": text, "result": result, "sql": sql})
 
-def _failed(planned: PlannedQuestion, error: DatasphinxError, services: Services, language: Language) -> ReportPart:
-    failure = failure_of(error) if services.any_source else client_failure(error, services.settings)
-    info = error_info(failure, language)
-    return ReportPart(**{**_unanswered(planned), "answer": info["message"], "error": info})
+    def parts(self, planned: PlannedQuestion, answer: Mapping[str, Any]) -> list[ReportPart]:
+        """Return the outcome of a question, a part for each table; an error is part of it.
+
+        `answer` are the inputs with the user's answer, if it asked.
+        """
+        try:
+            self.step.check_budget(self.services.settings)
+            own = self.services.of_part(planned["id"])
+            if "datasets" in self.inputs:
+                from datasphinx.agent.analyst import build_analyst
+
+                graph: Any = build_analyst(own)
+            else:
+                graph = build_graph(own)
+            config = RunnableConfig(configurable={CANCELLATION: self.step.cancellation, PART_OF: self.step})
+            keys = [key for key in _READ if key in graph.channels]
+            asked = {**self.inputs, "question": planned["question"], **answer}
+            return _outcome(planned, graph.invoke(asked, config, output_keys=keys), self.open_source)
+        except DatasphinxError as error:
+            return [self._failed(planned, error)]
+
+    def _failed(self, planned: PlannedQuestion, error: DatasphinxError) -> ReportPart:
+        settings, is_trusted = self.services.settings, self.services.any_source
+        info = error_info(failure_of(error) if is_trusted else client_failure(error, settings), self.language)
+        return ReportPart(**{**_unanswered(planned), "answer": info["message"], "error": info})
 
 
 def _unanswered(planned: PlannedQuestion) -> ReportPart:
@@ -119,34 +150,25 @@ def _unanswered(planned: PlannedQuestion) -> ReportPart:
     )
 
 
-def _inputs(planned: PlannedQuestion, state: ReportState) -> dict[str, Any]:
-    """Return the input of the run for a question: the data of the report, and the user's answer if it asked."""
-    datasets, part = state["dataset_ids"], state["parts"].get(planned["id"])
-    asked = part and part["clarification"]
-    answer = {"clarification": asked, "clarification_answer": _answer_to(planned, state)} if asked else {}
+def _answers(parts: Mapping[str, ReportPart], clarifications: Sequence[Clarification]) -> dict[str, dict[str, Any]]:
+    """Return the inputs for the parts that asked the user: the question, and its line of the answer, or all of it."""
+    asked = {name: part["clarification"] for name, part in parts.items() if part["clarification"]}
+    if not asked:
+        return {}
+    text = str(clarifications[-1]["answer"])
+    lines = [line for line in text.splitlines() if line.strip()]
+    answers = lines if len(lines) == len(asked) else [text] * len(asked)
     return {
-        "question": planned["question"],
-        "clarify": "never" if state["clarification_count"] else state.get("clarify"),
-        **({"datasets": datasets} if datasets else {"source": state.get("source"), "effort": state.get("effort")}),
-        **answer,
+        name: {"clarification": question, "clarification_answer": answer}
+        for (name, question), answer in zip(asked.items(), answers, strict=True)
     }
 
 
-def _answer_to(planned: PlannedQuestion, state: ReportState) -> str:
-    """Return the user's answer to the question of one part: its line, if there is one for each, or all of it."""
-    text = str(state["clarifications"][-1]["answer"])
-    asked = [name for name, part in state["parts"].items() if part["clarification"]]
-    lines = [line for line in text.splitlines() if line.strip()]
-    return lines[asked.index(planned["id"])] if len(lines) == len(asked) else text
-
-
-def _outcome(
-    planned: PlannedQuestion, final: dict[str, Any], state: ReportState, services: Services
-) -> list[ReportPart]:
+def _outcome(planned: PlannedQuestion, final: dict[str, Any], open_source: Callable[[], Source]) -> list[ReportPart]:
     language, tables = language_in(final), [] if final["error"] else final["tables"]
     told = {render("assumed", language, assumptions=each) for each in final["audit"]["assumptions"]}
     paragraphs = [each for each in without_tables(final["answer"]).split("\n\n") if each not in told]
-    charts = final["charts"] or [drawn_by_default(final, lambda _: source_of(state, services))] if tables else []
+    charts = final["charts"] or [drawn_by_default(final, lambda _: open_source())] if tables else []
     part = ReportPart(
         **planned,
         trace_id=final["audit"]["trace_id"],
@@ -198,13 +220,12 @@ def _logged(part: ReportPart) -> dict[str, Any]:
     }
 
 
-def _collected(asking: Sequence[ReportPart], state: ReportState) -> ClarifyingQuestion:
+def _collected(
+    asking: Sequence[ReportPart], about: str, earlier: list[Clarification], language: Language
+) -> ClarifyingQuestion:
     """Return the clarifying questions of parts as one; several are answered line by line."""
-    language = language_in(state)
     asked = [(part["question"], part["clarification"]) for part in asking if part["clarification"]]
-    collected = ClarifyingQuestion(
-        **{**asked[0][1], "about": state["question"] or "", "earlier": state["clarifications"], "language": language}
-    )
+    collected = ClarifyingQuestion(**{**asked[0][1], "about": about, "earlier": earlier, "language": language})
     if len(asked) == 1:
         return collected
     lines = [render("several_questions", language, count=len(asked))]

@@ -12,17 +12,17 @@ from datasphinx.agent.core.text import clean_question
 from datasphinx.agent.datasets.options import LoadOptions
 from datasphinx.agent.errors import InputInvalid
 from datasphinx.agent.generation.prompt import question_messages
-from datasphinx.agent.generation.question import question_of
+from datasphinx.agent.generation.question import Question, question_of
 from datasphinx.agent.knowledge.prompt import metrics_paragraph
 from datasphinx.agent.linking import link_source, off_topic
-from datasphinx.agent.messages import Message, language_in, render
+from datasphinx.agent.messages import Language, Message, language_in, render
 from datasphinx.agent.record.step import current_step
 from datasphinx.agent.report.fixed_plan import fixed_plan
 from datasphinx.agent.report.schemas import ReportPlan, SubQuestion
 from datasphinx.agent.services import Services
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.state import ReportInput, ReportState
-from datasphinx.agent.types import ClarifyingQuestion, Option, PlannedQuestion
+from datasphinx.agent.types import Clarification, ClarifyingQuestion, Option, PlannedQuestion
 
 MAX_PLANNED = 8
 APPROVAL = "plan"
@@ -51,19 +51,28 @@ def plan(state: ReportState, services: Services) -> dict[str, Any]:
     The plan is that of the user, that of the thread if the user has approved it or has answered another question, or
     one that the model writes.
     """
-    asked = state.get("clarification")
-    update = {
-        "question": clean_question(state.get("question")),
-        **_data(state, services),
-        **apply_user_input(state, may_remark=False),
-    }
-    state = cast(ReportState, {**state, **update})
+    asked, question = state.get("clarification"), clean_question(state.get("question"))
+    files, datasets, name = state.get("files") or (), state.get("datasets") or (), state.get("source")
+    update: dict[str, Any] = {"question": question}
+    if files or datasets:
+        check_one_kind(name, has_files=True)
+        update["dataset_ids"] = _loaded(files, datasets, state.get("load"), services)
+    else:
+        name = name or link_source(question, services.choices, services.source).name
+        # Clients may read the state, so the configured URL, with its password or path, is not kept in it.
+        is_configured_url = name == services.settings.source and "://" in name
+        update["given"] = {**state["given"], "source": None if is_configured_url else name}
+    update |= apply_user_input(state, may_remark=False)
+    state = cast(ReportState, {**state, "source": name, **update})
     given = _given(state.get("questions"))
-    if given or (asked and state["plan"] and (asked["ambiguity_type"] != APPROVAL or _is_approved(state))):
+    if given or (
+        asked and state["plan"] and (asked["ambiguity_type"] != APPROVAL or _is_approved(state["clarifications"]))
+    ):
         return {**update, "plan": given or state["plan"]}
-    update |= _written(state, services)
+    update |= _written(question_of(state), source_of(state, services), state["dataset_ids"], services)
     if state.get("approve_plan"):
-        update["clarification"] = _approval(cast(ReportState, {**state, **update}))
+        language = language_in({**state, **update})
+        update["clarification"] = _approval(question, update["plan"], state["clarifications"], language)
     return update
 
 
@@ -95,25 +104,15 @@ def planned_questions(questions: Sequence[SubQuestion], after: int = 0) -> list[
     ]
 
 
-def _data(state: ReportState, services: Services) -> dict[str, Any]:
-    """Return the datasets of the report, whose files are loaded once, or the source; one is chosen if none is named."""
-    if state.get("files") or state.get("datasets"):
-        check_one_kind(state.get("source"), has_files=True)
-        load, registry, any_path = state.get("load"), services.registry, services.any_source
-        begun = start_with_files(
-            state.get("files") or (), state.get("datasets") or (), load, registry, any_path=any_path
-        )
-        options = LoadOptions.model_validate(load or {})
-        step = current_step.get()
-        created = [
-            registry.create(file_id, options, cancellation=step.cancellation if step else None).dataset_id
-            for file_id in begun["file_ids"]
-        ]
-        return {"dataset_ids": list(dict.fromkeys([*begun["dataset_ids"], *created]))}
-    name = state.get("source") or link_source(str(state["question"]), services.choices, services.source).name
-    # Clients may read the state, so the configured URL, with its password or path, is not kept in it.
-    is_configured_url = name == services.settings.source and "://" in name
-    return {"given": {**state["given"], "source": None if is_configured_url else name}}
+def _loaded(
+    files: Sequence[str], datasets: Sequence[str], load: dict[str, Any] | None, services: Services
+) -> list[str]:
+    """Return the ids of the datasets of the report, whose files are loaded once."""
+    registry, step = services.registry, current_step.get()
+    begun = start_with_files(files, datasets, load, registry, any_path=services.any_source)
+    options, cancellation = LoadOptions.model_validate(load or {}), step.cancellation if step else None
+    created = [registry.create(name, options, cancellation=cancellation).dataset_id for name in begun["file_ids"]]
+    return list(dict.fromkeys([*begun["dataset_ids"], *created]))
 
 
 def _given(questions: Any) -> list[PlannedQuestion]:
@@ -129,46 +128,45 @@ def _given(questions: Any) -> list[PlannedQuestion]:
     return numbered([(clean_question(question), "") for question in questions])
 
 
-def _is_approved(state: ReportState) -> bool:
+def _is_approved(clarifications: Sequence[Clarification]) -> bool:
     """Return whether the user has chosen the option to go on; any other answer is a remark on the plan."""
-    last = state["clarifications"][-1]
+    last = clarifications[-1]
     return last["answer"] in last.get("options", ())
 
 
-def _approval(state: ReportState) -> ClarifyingQuestion:
-    language = language_in(state)
-    lines = [f"{number}. {each['question']}" for number, each in enumerate(state["plan"], 1)]
+def _approval(
+    question: str, planned: Sequence[PlannedQuestion], earlier: list[Clarification], language: Language
+) -> ClarifyingQuestion:
+    lines = [f"{number}. {each['question']}" for number, each in enumerate(planned, 1)]
     label = render("plan_start", language)
     return ClarifyingQuestion(
         question="\n".join([render("plan_shown", language), *lines]),
         ambiguity_type=APPROVAL,
         options=[Option(label=label, reading=label, preview=None)],
-        about=state["question"] or "",
+        about=question,
         language=language,
-        earlier=state["clarifications"],
+        earlier=earlier,
         rejected_sql=[],
     )
 
 
-def _written(state: ReportState, services: Services) -> dict[str, Any]:
+def _written(question: Question, source: Source, dataset_ids: Sequence[str], services: Services) -> dict[str, Any]:
     """Return the plan that the model writes, and the language of the report; a fixed plan if it cannot write one.
 
     Raises:
         Unanswered: the data cannot answer the request.
-        DatasphinxError: errors of the model and of `source_of`.
+        DatasphinxError: errors of the model.
     """
-    source = source_of(state, services)
     if not services.roles.planner.can_answer(ReportPlan):
-        files = {name: services.registry.dataset(name).name.partition(".")[0] for name in state["dataset_ids"]}
-        return {"plan": numbered(fixed_plan(state["question"] or "", source, language_in(state), files))}
-    linked = services.roles.linker.link_tables(state["question"] or "", source, 1)
+        files = {name: services.registry.dataset(name).name.partition(".")[0] for name in dataset_ids}
+        return {"plan": numbered(fixed_plan(question.text, source, question.language, files))}
+    linked = services.roles.linker.link_tables(question.text, source, 1)
     if not linked.keys:
         raise off_topic(linked.reason, source)
     tables = {key: list(source.shown_catalog.tables[key].column_names) for key in linked.keys}
-    asked = replace(question_of(state), columns=tables, table_list_tokens=linked.list_tokens)
+    asked = replace(question, columns=tables, table_list_tokens=linked.list_tokens)
     context = metrics_paragraph(source.knowledge, tables)
-    today = services.today_of(source)
-    messages = question_messages("plan_report", asked, source, today, context=context)
+    messages = question_messages("plan_report", asked, source, services.today_of(source), context=context)
     planned = services.roles.planner.ask(ReportPlan, messages)
     questions = [each for each in planned.questions if each.question.strip()]
     if not questions:

@@ -7,6 +7,8 @@ from datasphinx.agent.answers.narration import PROMPT_ROWS, rows_text, seen
 from datasphinx.agent.answers.references import Filled, ResultFacts, Said, facts_of, fill, unsupported
 from datasphinx.agent.core.prompt_data import escaped
 from datasphinx.agent.messages import Language, language_in
+from datasphinx.agent.report.plan import source_of
+from datasphinx.agent.services import Services
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.state import ReportState
 from datasphinx.agent.types import ReportFigure, ReportPart, ReportText, Result, masked
@@ -22,6 +24,8 @@ class Findings:
     parts: Mapping[str, ReportPart]
     facts: ResultFacts
     said: Said
+    instructions: str
+    """The instructions of the operator for the source."""
 
     def fill(self, text: str, needs_value: Sequence[str] = ()) -> Filled:
         """Return `text` with the values of its references; it needs one if one of the parts `needs_value` has rows."""
@@ -46,15 +50,15 @@ class Findings:
         return "\n".join([*about, "", rows_text(self.facts, ":")])
 
 
-def findings_of(state: ReportState, source: Source) -> Findings:
+def findings_of(state: ReportState, services: Services) -> Findings:
     """Return the answers of `state`; a model sees the first rows of each, without values of secret columns."""
-    language, parts = language_in(state), state["parts"]
+    language, parts, source = language_in(state), state["parts"], source_of(state, services)
     facts = {name: found for name, part in parts.items() if (found := _facts(part, source, language))}
     base = ResultFacts(_NO_ROWS, [], language, others=facts)
     answers = (each["answer"] for each in state["clarifications"])
     texts = [*answers, source.instructions, *(part["question"] for part in parts.values())]
     literals = [literal for one in facts.values() for literal in one.literals]
-    return Findings(parts, base, Said(state["question"] or "", texts, literals))
+    return Findings(parts, base, Said(state["question"] or "", texts, literals), source.instructions)
 
 
 def _facts(part: ReportPart, source: Source, language: Language) -> ResultFacts | None:

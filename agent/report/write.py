@@ -1,7 +1,8 @@
 """The review of the answers of a report, and its texts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from langchain_core.messages import AIMessage
@@ -40,12 +41,9 @@ def review(state: ReportState, services: Services) -> dict[str, Any]:
     if model is None or not answered:
         return update
     try:
-        source = source_of(state, services)
-        findings = findings_of(state, source)
+        source, findings = source_of(state, services), findings_of(state, services)
         today = today_text(services.today_of(source), source)
-        reviewed = model.ask(
-            ReportReview, _messages("review_report", state, findings, source.instructions, today=today)
-        )
+        reviewed = model.ask(ReportReview, _messages("review_report", findings, today=today))
     except DatasphinxError as error:
         note(f"the answers were not reviewed: {error}")
         return update
@@ -65,20 +63,25 @@ def review(state: ReportState, services: Services) -> dict[str, Any]:
 def write(state: ReportState, services: Services) -> dict[str, Any]:
     """Return the report, which then has the parts, with its text and charts; it is plain if no model can write one.
 
-    It is an error if no question was answered; the report then has the error of each.
+    It is an error if no question was answered; the report then has the error of each. After a failure, it is the plain
+    report of the questions that were asked before, if any.
     """
-    language, failure, clarification = language_in(state), state.get("failure"), state.get("clarification")
-    if failure:
-        return failed_report(failure, state)
+    language, clarification, parts = language_in(state), state.get("clarification"), list(state["parts"].values())
+    report = _plain_report(state["question"], parts)
+    if failure := state.get("failure"):
+        failed = Answer(full_text(failure, language), language, status="error", error=error_info(failure, language))
+        return {**failed.output(), "failure": failure, "report": report if parts else None, "parts": {}}
     if clarification:
         asked = Answer(question_text(clarification), language, status="clarification", clarification=clarification)
         return {**asked.output(), "report": None}
-    parts = list(state["parts"].values())
-    report = _written(state, services) or _plain_report(state["question"], parts)
-    if services.roles.text_writer is None and not state.get("questions"):
+    model, answered = services.roles.text_writer, [part for part in parts if part["result"]]
+    if model and answered:
+        verifies = (state.get("effort") or services.settings.effort) == "high"
+        opened = partial(findings_of, state, services)
+        report = _written(model, opened, verifies=verifies) or report
+    if model is None and not state.get("questions"):
         report["limits"].insert(0, plain_text(render("report_fixed", language)))
     text = markdown_of(report, language)
-    answered = [part for part in parts if part["result"]]
     error = None if answered else next((part["error"] for part in parts if part["error"]), None)
     answer = Answer(
         text,
@@ -91,15 +94,6 @@ def write(state: ReportState, services: Services) -> dict[str, Any]:
         error=error,
     )
     return {**answer.output(), "report": report, "parts": {}}
-
-
-def failed_report(failure: dict[str, Any], state: ReportState) -> dict[str, Any]:
-    """Return the output for `failure`, with the plain report of the questions that were asked before, if any."""
-    language = language_in(state)
-    error = error_info(failure, language)
-    report = _plain_report(state["question"], list(state["parts"].values())) if state["parts"] else None
-    answer = Answer(full_text(failure, language), language, status="error", error=error)
-    return {**answer.output(), "failure": failure, "report": report, "parts": {}}
 
 
 def _plain_report(question: str | None, parts: list[ReportPart]) -> Report:
@@ -123,12 +117,12 @@ def _remarks(parts: list[ReportPart]) -> list[ReportText]:
     return [plain_text(f"{part['id']}: {remark}") for part in parts for remark in part["remarks"]]
 
 
-def _messages(name: str, state: ReportState, findings: Findings, instructions: str, **variables: str) -> list[Any]:
+def _messages(name: str, findings: Findings, **variables: str) -> list[Any]:
     return prompts.render(
         name,
-        instructions=instructions,
-        language=CONVENTIONS[language_in(state)].name,
-        question=state["question"] or "",
+        instructions=findings.instructions,
+        language=CONVENTIONS[findings.facts.language].name,
+        question=findings.said.question,
         answers=findings.prompt(),
         **variables,
     )
@@ -147,20 +141,15 @@ class _Draft:
         return [f"{place}: {problem}" for place, filled in self.texts.items() for problem in filled.problems]
 
 
-def _written(state: ReportState, services: Services) -> Report | None:
-    """Return the report that the model writes; None if there is no such model or answer, or the call fails.
+def _written(model: ModelClient, open_findings: Callable[[], Findings], *, verifies: bool) -> Report | None:
+    """Return the report that the model writes; None if its call, or `open_findings`, fails.
 
     Texts with problems are written once more. Those that still have some are replaced by plain ones.
     """
-    model = services.roles.text_writer
-    if model is None or not any(part["result"] for part in state["parts"].values()):
-        return None
-    verifies = (state.get("effort") or services.settings.effort) == "high"
     draft = None
     try:
-        source = source_of(state, services)
-        findings = findings_of(state, source)
-        messages = _messages("write_report", state, findings, source.instructions)
+        findings = open_findings()
+        messages = _messages("write_report", findings)
         for _ in range(MAX_TEXTS):
             draft = _draft(model, messages, findings, verifies)
             if not draft.problems:
@@ -169,7 +158,7 @@ def _written(state: ReportState, services: Services) -> Report | None:
             messages = [*messages, AIMessage(draft.written.model_dump_json()), correction(draft.problems)]
     except DatasphinxError as error:
         note(f"the report was not written by the model: {error}")
-    return _report(draft, findings, state) if draft else None
+    return _report(draft, findings) if draft else None
 
 
 def _draft(model: ModelClient, messages: list[Any], findings: Findings, verifies: bool) -> _Draft:
@@ -202,13 +191,13 @@ def _title(text: str, findings: Findings) -> Filled:
     return Filled("" if problems else text.strip(), problems)
 
 
-def _report(draft: _Draft, findings: Findings, state: ReportState) -> Report:
+def _report(draft: _Draft, findings: Findings) -> Report:
     """Return the report of `draft`; sections for questions without an answer are at its end."""
-    parts, texts = list(state["parts"].values()), draft.texts
+    parts, texts = list(findings.parts.values()), draft.texts
     failed = [_plain_section(part, parts) for part in parts if not part["result"]]
     limits = [texts[f"limit {at + 1}"] for at in range(len(draft.written.limits))]
     return Report(
-        title=_shown(texts["title"]).text or state["question"] or "",
+        title=_shown(texts["title"]).text or findings.said.question,
         summary=report_text(_shown(texts["summary"])),
         sections=[*_sections(draft, findings), *failed],
         parts=parts,
