@@ -1,6 +1,7 @@
 """Node: turn rows, a failure, or a question to the user into the answer."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -39,7 +40,7 @@ from datasphinx.agent.generation.execution import finds_nothing
 from datasphinx.agent.generation.follow_ups import AskedForm, remembered
 from datasphinx.agent.generation.question import Question, question_of
 from datasphinx.agent.generation.verified import verification_text
-from datasphinx.agent.messages import CONVENTIONS, Language, Message, language_in, render
+from datasphinx.agent.messages import CONVENTIONS, Message, language_in, render
 from datasphinx.agent.record.step import assume, note
 from datasphinx.agent.routes import effort_of
 from datasphinx.agent.services import Services
@@ -51,16 +52,47 @@ from datasphinx.agent.state import State
 from datasphinx.agent.types import (
     Alternative,
     AnswerForm,
+    AppliedDefinition,
     Attempt,
     ChartForm,
     Confidence,
+    Effort,
     Evidence,
     Exchange,
+    OutputType,
     QuerySummary,
     Result,
     Turn,
     masked,
 )
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The rows of a statement, with all that their answer is made of."""
+
+    question: Question
+    statement: Attempt
+    sql: str
+    bound: str
+    """The statement with the values of dates that it computes."""
+    source: Source
+    result: Result
+    """The rows, with their formats, and with names of the columns in plain words."""
+    written: list[str]
+    """The names of the columns in the statement."""
+    asked: AskedForm
+    """The form that the question asks for in words."""
+    form: AnswerForm
+    """The form of the answer; its chart has the names in the statement."""
+    summary: QuerySummary
+    definitions: list[AppliedDefinition]
+    said: Said
+    facts: ResultFacts
+
+    def supported(self, texts: Iterable[str]) -> list[str]:
+        """Return those of `texts` whose figures and names are those of the rows or were said."""
+        return supported(texts, self.facts.with_literals(self.said), self.facts.names)
 
 
 def answer(state: State, services: Services) -> dict[str, Any]:
@@ -69,108 +101,107 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     The text ends with the assumptions. The answer becomes the last turn of the conversation; it replaces a turn that
     the user rejected or asked for in another form. A statement that was not to be executed is no answer.
     """
-    result = state.get("result")
     if (reply := state.get("reply")) and not state.get("failure"):
         return _replied(reply, state)
-    if state.get("failure") or state.get("clarification") or not result:
+    if state.get("failure") or state.get("clarification") or not state.get("result"):
         return _output_without_rows(state)
-    source, sql, language = services.source(state.get("source")), state["sql_request"], language_in(state)
-    attempt, question = current(state["attempts"]), question_of(state)
-    definitions = applied_definitions(question.asked, source, sql)
-    used = [*(entry["definition"] for entry in definitions), source.instructions]
-    said = Said(question.text, [*question.answers, *state["forms"], *used])
-    verified, assumptions = attempt.get("verified"), state.get("assumptions") or []
-    is_checked = attempt.get("evidence", {}).get("is_confirmed", False)
-    # A verified query is answered without a model, which need not even be configured.
-    roles = None if verified else services.roles
-    asked = roles.follow_ups.asked_form([state["question"], *state["forms"]][-1]) if roles else AskedForm()
-    form = AnswerForm({**attempt.get("form", {}), **asked.form})
-    if objection_to(state["attempts"]):
-        # No sentence states as the answer what the model judged wrong.
-        form = AnswerForm({**form, "answer": [], "empty_answer": ""})
-    result = with_formats(result, sql, source.catalog, form.get("formats") or {}, [said.question, *said.texts])
-    written, result = result["columns"], with_plain_names(result, sql, source.catalog, said)
-    shown = AnswerForm(
-        {**form, "chart": _with_names(form.get("chart"), dict(zip(written, result["columns"], strict=True)))}
-    )
-    bound = with_computed_bounds(sql, source)
-    summary, facts = summarize_query(bound, source.catalog), facts_of(result, sql, source.catalog, language)
-    facts = facts.with_written_names(written)
-    told = _composed(state, services, source, result, AskedForm(asked.output_type, shown), summary, said, facts)
-    told.add(explained_codes(sql, result, source.catalog, language))
-    known = facts.with_literals(said)
-    assumed = supported(dict.fromkeys(assumptions), known, facts.names)
-    found, notes = source.doubts_and_notes(sql)
-    # The model has seen them all before it confirmed the statement.
-    objections = _objection(state, known, facts)
-    doubts = [] if is_checked else [*found, *_open_doubts(result, sql, source), *objections]
-    limits = [
-        *_reservations(question, attempt, supported(state.get("not_answered") or (), known, facts.names), source),
-        *(one.in_language(language) for one in notes),
-    ]
-    for assumption in [*assumed, *limits]:
+    rows = _rows_of(state, services)
+    question, statement, source, sql = rows.question, rows.statement, rows.source, rows.sql
+    told = _composed(rows, services, effort_of(state, services.settings), state.get("proposed_output_type"))
+    assumptions = state.get("assumptions") or []
+    assumed = rows.supported(dict.fromkeys(assumptions))
+    is_checked = statement.get("evidence", {}).get("is_confirmed", False)
+    told.verified, told.metric = statement.get("verified"), statement["origin"] == "metric"
+    told.chosen = any(each["sql"] == sql and each["origin"] == "option" for each in question.attempts)
+    told.add(explained_codes(sql, rows.result, source.catalog, question.language))
+    for assumption in [*assumed, *_reservations(rows, rows.supported(state.get("not_answered") or ()))]:
         assume(assumption)
-        told.add(render("assumed", language, assumptions=assumption))
-    told.metric = attempt["origin"] == "metric"
-    told.chosen = any(each["sql"] == sql and each["origin"] == "option" for each in state["attempts"])
-    if told.chosen and state["clarifications"]:
-        told.add(render("reading_chosen", language, reading=state["clarifications"][-1]["answer"]))
-    for doubt in doubts:
-        text = render("findings_remain", language, findings=doubt.in_language(language))
-        told.add(text, is_first=doubt in objections)
-        note(text)
-    told.add(_ends_of_data(result, bound, source, language))
-    told.verified = verified
-    told.add(verification_text(verified, language) if verified else "")
+        told.add(render("assumed", question.language, assumptions=assumption))
+    if told.chosen and question.clarifications:
+        told.add(render("reading_chosen", question.language, reading=question.clarifications[-1]["answer"]))
+    has_doubts = _tell_doubts(told, rows, is_checked=is_checked)
+    told.add(_ends_of_data(rows))
+    told.add(verification_text(told.verified, question.language) if told.verified else "")
     told.add(_about_sources(state))
-    if roles is None:
+    if told.verified:
         tell_confidence(told, None, 0.0)
     else:
-        confidence = _confidence(question, attempt, assumptions, services, source, result)
-        tell_confidence(told, confidence, services.threshold(services.roles.confidence), has_doubts=bool(doubts))
-    told.checked = is_checked and not verified
+        threshold = services.threshold(services.roles.confidence)
+        tell_confidence(told, _confidence(rows, assumptions, services), threshold, has_doubts=has_doubts)
+    told.checked = is_checked and not told.verified
     if told.status == "unsure":
-        told.alternatives = _alternatives(question, state["attempts"], result, source)
-    told.definitions = definitions
+        told.alternatives = _alternatives(rows)
+    told.definitions = rows.definitions
     defined = defined_conditions(question.asked, source, sql)
-    own = [each for each in summary["conditions"] if each not in defined]
-    told.filters = short_words(own, language, has_more=summary["more_conditions"])
-    told.follow_ups = proposed_questions(form.get("follow_ups", ()), known, facts.names)
+    own = [each for each in rows.summary["conditions"] if each not in defined]
+    told.filters = short_words(own, question.language, has_more=rows.summary["more_conditions"])
+    told.follow_ups = proposed_questions(
+        rows.form.get("follow_ups", ()), rows.facts.with_literals(rows.said), rows.facts.names
+    )
     turn = Turn(
-        question=state["question"],
+        question=question.text,
         sql=sql,
         answer=told.logged_answer,
-        clarifications=state["clarifications"],
-        source=without_password(state.get("source") or ""),
+        clarifications=list(question.clarifications),
+        source=without_password(question.source or ""),
         forms=state["forms"],
         trace_id=state["audit"]["trace_id"],
         output_type=told.output_type,
-        form=form,
-        columns=written,
+        form=rows.form,
+        columns=rows.written,
         assumptions=assumed,
-        language=language,
+        language=question.language,
     )
     replaces_last = state["forms"] or state.get("feedback") is not None
     turns = remembered(state["turns"][:-1] if replaces_last else state["turns"], turn)
-    attempts = with_facts(state["attempts"], form=form)
-    return {**told.output(), "result": result, "attempts": attempts, "turns": turns}
+    attempts = with_facts(question.attempts, form=rows.form)
+    return {**told.output(), "result": rows.result, "attempts": attempts, "turns": turns}
 
 
-def _composed(
-    state: State,
-    services: Services,
-    source: Source,
-    result: Result,
-    asked: AskedForm,
-    summary: QuerySummary,
-    said: Said,
-    facts: ResultFacts,
-) -> Answer:
-    """Return the answer with its text, value, table and chart; its text has no remarks yet."""
-    effort = effort_of(state, services.settings)
-    proposed = state.get("proposed_output_type") or asked.output_type
-    attempts = state["attempts"]
-    is_written = "verified" not in current(attempts) and effort != "low" and not objection_to(attempts)
+def _rows_of(state: State, services: Services) -> _Rows:
+    """Return the rows of the state as their answer shows them."""
+    question, source, sql = question_of(state), services.source(state.get("source")), state["sql_request"]
+    statement, catalog, result = current(question.attempts), source.catalog, state["result"]
+    assert result
+    definitions = applied_definitions(question.asked, source, sql)
+    used = [*(entry["definition"] for entry in definitions), source.instructions]
+    said = Said(question.text, [*question.answers, *state["forms"], *used])
+    asked = AskedForm()
+    if "verified" not in statement:
+        # A verified query is answered without a model, which need not even be configured.
+        asked = services.roles.follow_ups.asked_form([question.text, *state["forms"]][-1])
+    form = AnswerForm({**statement.get("form", {}), **asked.form})
+    if objection_to(question.attempts):
+        # No sentence states as the answer what the model judged wrong.
+        form = AnswerForm({**form, "answer": [], "empty_answer": ""})
+    result = with_formats(result, sql, catalog, form.get("formats") or {}, [said.question, *said.texts])
+    written, result = result["columns"], with_plain_names(result, sql, catalog, said)
+    bound = with_computed_bounds(sql, source)
+    return _Rows(
+        question,
+        statement,
+        sql,
+        bound,
+        source,
+        result,
+        written,
+        asked,
+        form,
+        summary=summarize_query(bound, catalog),
+        definitions=definitions,
+        said=said,
+        facts=facts_of(result, sql, catalog, question.language).with_written_names(written),
+    )
+
+
+def _composed(rows: _Rows, services: Services, effort: Effort, proposed: OutputType | None) -> Answer:
+    """Return the answer with its text, value, table and chart; its text has no remarks yet.
+
+    `proposed` is the output type that the writer of the statement proposes.
+    """
+    question, form, facts, said = rows.question, rows.form, rows.facts, rows.said
+    proposed = proposed or rows.asked.output_type
+    is_written = "verified" not in rows.statement and effort != "low" and not objection_to(question.attempts)
     writer = services.roles.text_writer if is_written else None
 
     @cache
@@ -178,31 +209,31 @@ def _composed(
         if writer is None:
             return None
         return narrate(
-            facts.with_rows(masked(result)),
+            facts.with_rows(masked(rows.result)),
             said,
             writer,
-            filters=condition_words(summary["conditions"], language_in(state)),
-            instructions=source.instructions,
-            has_table=(state.get("output_type") or proposed) != "string",
+            filters=condition_words(rows.summary["conditions"], question.language),
+            instructions=rows.source.instructions,
+            has_table=(question.output_type or proposed) != "string",
             verifies=effort == "high",
         )
 
-    def worded(rows: Result) -> str:
+    def worded(result: Result) -> str:
         # Several rows read best from a model that sees them, which costs two more calls.
-        sees_rows = effort == "high" and asked.form.get("answer") and len(rows["rows"]) > 1
-        return (narrated() if sees_rows else None) or form_text(asked.form, facts.with_rows(rows), said)
+        sees_rows = effort == "high" and form.get("answer") and len(result["rows"]) > 1
+        return (narrated() if sees_rows else None) or form_text(form, facts.with_rows(result), said)
 
     return compose_answer(
-        state["question"],
-        {"result": result},
-        language=language_in(state),
-        requested=state.get("output_type"),
+        question.text,
+        {"result": rows.result},
+        language=question.language,
+        requested=question.output_type,
         proposed=proposed,
-        sql=state["sql_request"],
-        summary=summary,
+        sql=rows.sql,
+        summary=rows.summary,
         worded=worded,
         narrated=narrated if writer else None,
-        chart_form=asked.form.get("chart"),
+        chart_form=_with_names(form.get("chart"), dict(zip(rows.written, rows.result["columns"], strict=True))),
     )
 
 
@@ -218,21 +249,14 @@ def _with_names(chart: ChartForm | None, names: Mapping[str, str]) -> ChartForm 
     return renamed
 
 
-def _confidence(
-    question: Question,
-    statement: Attempt,
-    assumptions: Sequence[str],
-    services: Services,
-    source: Source,
-    result: Result,
-) -> Confidence | None:
-    sql, roles = statement["sql"], services.roles
+def _confidence(rows: _Rows, assumptions: Sequence[str], services: Services) -> Confidence | None:
+    question, source, sql, estimator = rows.question, rows.source, rows.sql, services.roles.confidence
     return confidence_of(
         sql,
-        result,
-        statement.get("evidence", Evidence()),
-        roles.confidence,
-        services.threshold(roles.confidence),
+        rows.result,
+        rows.statement.get("evidence", Evidence()),
+        estimator,
+        services.threshold(estimator),
         question.language,
         source.catalog,
         lambda: doubts_of(question, assumptions, source, sql, services.today_of(source)),
@@ -240,55 +264,70 @@ def _confidence(
     )
 
 
-def _alternatives(question: Question, attempts: Sequence[Attempt], result: Result, source: Source) -> list[Alternative]:
+def _alternatives(rows: _Rows) -> list[Alternative]:
     """Return the other statements for the question that have other results."""
     from datasphinx.agent.embedded.readings import options_of
 
-    written = [current(attempts)["sql"], *rivals_of(attempts)]
+    question, source = rows.question, rows.source
+    written = [rows.sql, *rivals_of(question.attempts)]
     meanings = source.code_meanings(question.columns)
     try:
         _, *others = options_of(written, source.catalog, question.language, meanings)
-        return alternatives(others, result, source, question.rejected_sql)
+        return alternatives(others, rows.result, source, question.rejected_sql)
     except DatasphinxError as error:
         # The draft is an answer without them.
         note(f"no alternatives: {error}")
         return []
 
 
-def _reservations(question: Question, statement: Attempt, not_answered: Sequence[str], source: Source) -> list[str]:
-    """Return what limits the answer: definitions not followed, parts left out, the time zone."""
-    sql, language = statement["sql"], question.language
+def _reservations(rows: _Rows, not_answered: Sequence[str]) -> list[str]:
+    """Return what limits the answer: definitions not followed, parts left out, the time zone, notes on the source."""
+    sql, source, statement, language = rows.sql, rows.source, rows.statement, rows.question.language
     is_settled = "verified" in statement or statement.get("evidence", {}).get("is_confirmed")
-    departed = [] if is_settled else unused_definitions(question.asked, source, sql)
+    departed = [] if is_settled else unused_definitions(rows.question.asked, source, sql)
     texts = [render("definition_departed", language, names=", ".join(departed))] if departed else []
     if not_answered:
         texts.append(render("parts_not_answered", language, parts="; ".join(not_answered)))
     if source.time_zone and depends_on_zone(sql, source.catalog):
         texts.append(render("times_in_zone", language, zone=source.time_zone))
-    return texts
+    return [*texts, *(one.in_language(language) for one in source.doubts_and_notes(sql)[1])]
 
 
-def _ends_of_data(result: Result, sql: str, source: Source, language: Language) -> str:
-    """Return where the data end, if `sql` found nothing and compares with a date after that; "" otherwise."""
-    ends = ends_of_dates(sql, source).items() if finds_nothing(result) else ()
+def _ends_of_data(rows: _Rows) -> str:
+    """Return where the data end, if the statement found nothing and compares with a date after that; else ""."""
+    language = rows.question.language
+    ends = ends_of_dates(rows.bound, rows.source).items() if finds_nothing(rows.result) else ()
     labels = ((axis_title(name.rpartition(".")[2], language), format_single(last, language)) for name, last in ends)
     return CONVENTIONS[language].space.join(
         render("last_date", language, column=column, last=last) for column, last in labels
     )
 
 
-def _open_doubts(result: Result, sql: str, source: Source) -> list[Message]:
-    """Return the texts in conditions that no row has, if the result is blank."""
-    warnings = source.warnings_about(sql) if finds_nothing(result) else ()
-    return [one for one in warnings if isinstance(one, Message) and names_missing_value(one)]
+def _tell_doubts(told: Answer, rows: _Rows, *, is_checked: bool) -> bool:
+    """Add the doubts about the statement to the text, an open objection first; return whether there are some.
+
+    They are those of the static checks, and texts in conditions that no row has, if the result is blank.
+    """
+    if is_checked:
+        # The model has seen them all before it confirmed the statement.
+        return False
+    warnings = rows.source.warnings_about(rows.sql) if finds_nothing(rows.result) else ()
+    missing = [one for one in warnings if isinstance(one, Message) and names_missing_value(one)]
+    objections, language = _objection(rows), rows.question.language
+    doubts = [*rows.source.doubts_and_notes(rows.sql)[0], *missing, *objections]
+    for doubt in doubts:
+        text = render("findings_remain", language, findings=doubt.in_language(language))
+        told.add(text, is_first=doubt in objections)
+        note(text)
+    return bool(doubts)
 
 
-def _objection(state: State, known: Said, facts: ResultFacts) -> list[Message]:
+def _objection(rows: _Rows) -> list[Message]:
     """Return the objection of the validation, if it is open; without its reason if that has figures nobody said."""
-    objection = objection_to(state["attempts"])
+    objection = objection_to(rows.question.attempts)
     if not objection:
         return []
-    if not supported([objection], known, facts.names):
+    if not rows.supported([objection]):
         return [Message("not_validated")]
     return [Message("rejected_by_validation", reason=objection.rstrip(".。"))]
 
