@@ -53,7 +53,7 @@ def doctor(as_json: AsJson = False) -> None:
 def examine(services: "Services") -> Iterator[Finding]:
     """Yield the results of all checks, as soon as each is known."""
     from datasphinx.agent.conversation.threads import open_threads
-    from datasphinx.agent.readiness import check, readiness
+    from datasphinx.agent.server.readiness import check, readiness
 
     settings = services.settings
     yield _versions()
@@ -130,7 +130,7 @@ def _use_model(services: "Services") -> None:
     from datasphinx.agent.embedded.weights import weights_path
     from datasphinx.agent.errors import Unavailable
     from datasphinx.agent.messages import Message
-    from datasphinx.agent.readiness import open_model
+    from datasphinx.agent.server.readiness import open_model
 
     settings = services.settings
     name = settings.embedded_model

@@ -1,1 +1,1 @@
-"""Both graphs over HTTP and MCP: the application, middleware, errors, tenants, quotas and metrics."""
+"""Both graphs over HTTP and MCP: the application, middleware, errors, readiness, tenants, quotas and metrics."""

@@ -4,7 +4,7 @@ They know keys, column types and sampled values, and read only the structure of 
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -544,13 +544,10 @@ def deleted_rows(query: _Query) -> Iterator[Remark]:
                 continue
             marks = deletion_marks(table, query.catalog.values)
             is_looked_up = any(path in rows.determined([other]) for other in rows.sources.keys() - {path})
-            if marks and not is_looked_up and not any(_is_read(mark, table, read) for mark in marks):
+            # A column is read by its name alone where its table is not known.
+            names = {name for mark in marks for name in (str(ColumnReference(table, mark)), mark.name.lower())}
+            if marks and not is_looked_up and names.isdisjoint(read):
                 yield Remark(Message("deleted_rows_included", table=table.key, column=marks[0].name), "note")
-
-
-def _is_read(mark: Column, table: Table, read: Set[str]) -> bool:
-    """Return whether `mark` is among the columns `read`, which are only names where their table is not known."""
-    return str(ColumnReference(table, mark)) in read or mark.name.lower() in read
 
 
 def _sql(query: exp.Select | None, own: _Query) -> str:

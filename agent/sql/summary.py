@@ -221,7 +221,7 @@ class QueryReader:
             if not values:
                 return None
             node = next(node.find_all(exp.Column))
-        has_times = any(map(self._has_times, self._stored(node.unnest(), select)))
+        has_times = any(holds_times(*each, self.catalog) for each in self._stored(node.unnest(), select))
         while isinstance(node, _WRAPPERS):
             if isinstance(node, exp.Cast | exp.TryCast) and node.to.is_type(*exp.DataType.INTEGER_TYPES):
                 # Several values of the column have this whole number.
@@ -239,9 +239,6 @@ class QueryReader:
         # As texts, they have no separators.
         values = [str(value) if self._is_code_or_year(value, node, select) else value for value in values]
         return QueryCondition(column=name, operator=operator, values=values)
-
-    def _has_times(self, stored: tuple[Column, Table]) -> bool:
-        return holds_times(*stored, self.catalog)
 
     def _holds_dates(self, node: exp.Expr, select: exp.Select) -> bool:
         """Return whether `node` is a column of dates, which may be texts."""

@@ -22,7 +22,7 @@ connect
 services routes
 answers proposals
 conversation
-responses analysis readiness
+responses analysis
 node_runner
 nodes
 graph analyst

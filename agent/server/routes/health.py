@@ -10,9 +10,9 @@ from fastapi.responses import JSONResponse
 
 from datasphinx.agent.errors import Unavailable
 from datasphinx.agent.messages import Message
-from datasphinx.agent.readiness import TIMEOUT_S, ask_model, check, open_model, readiness
 from datasphinx.agent.server.background import run_in_thread
 from datasphinx.agent.server.errors import accepted_language
+from datasphinx.agent.server.readiness import TIMEOUT_S, ask_model, check, open_model, readiness
 from datasphinx.agent.server.tenants import Tenant, Tenants, current_tenant, has_role
 from datasphinx.agent.services import Services
 

@@ -28,11 +28,11 @@ from datasphinx.agent.errors import (
 )
 from datasphinx.agent.messages import Message
 from datasphinx.agent.proposals import user_of
-from datasphinx.agent.readiness import query_source
 from datasphinx.agent.server.background import run_in_thread
 from datasphinx.agent.server.errors import accepted_language
 from datasphinx.agent.server.live_sources import LiveSources
 from datasphinx.agent.server.new_sources import NewSource
+from datasphinx.agent.server.readiness import query_source
 from datasphinx.agent.server.routes.files import Uploaded
 from datasphinx.agent.server.tenants import current_tenant
 from datasphinx.agent.services import Services

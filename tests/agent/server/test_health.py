@@ -25,7 +25,7 @@ WELL: dict[str, Any] = {"ok": True, "error": None}
 @pytest.fixture(autouse=True)
 def whole_knowledge(monkeypatch: pytest.MonkeyPatch) -> None:
     """A check reads all entries of business knowledge, however slow the machine is."""
-    monkeypatch.setattr("datasphinx.agent.readiness._KNOWLEDGE_BUDGET_S", 3600)
+    monkeypatch.setattr("datasphinx.agent.server.readiness._KNOWLEDGE_BUDGET_S", 3600)
 
 
 def test_a_server_is_alive_whatever_is_broken(cache_dir: Path) -> None:
