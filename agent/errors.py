@@ -402,7 +402,6 @@ class NotFound(Coded):
         "chart_unknown": DOMAIN,
         "dataset_unknown": USAGE,
         "file_unknown": USAGE,
-        "load_unknown": USAGE,
         "model_unknown": DOMAIN,
         "proposal_unknown": USAGE,
         "response_unknown": DOMAIN,

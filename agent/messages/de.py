@@ -223,8 +223,6 @@ TEXTS = {
     "file_empty": "{file}{where} hat keine Datenzeilen. Prüfen Sie, ob die Datei mit Inhalt gespeichert wurde, oder nennen Sie ein anderes Blatt.",
     "load_option_invalid": "Die Option {option} ist für diese Datei nicht verwendbar: {reason}.",
     "file_unknown": "Es gibt keine Datei {file_id}. Laden Sie sie erneut hoch oder wählen Sie eine aus der Liste der Dateien.",
-    "load_unknown": "Unter der ID {load_id} wird nichts geladen: Das Laden ist beendet, oder ein anderer Prozess des "
-    "Servers führt es aus. Das Schließen seiner Verbindung bricht es ebenfalls ab.",
     "dataset_unknown": "Es gibt keinen Datensatz {dataset_id}. Erstellen Sie ihn erneut aus seiner Datei oder wählen Sie einen aus der Liste der Datensätze.",
     # Notes on the columns and rows of a file
     "data_text_converted": "als Text gespeicherte Zahlen wurden als Zahlen gelesen: {count}",

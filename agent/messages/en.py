@@ -228,8 +228,6 @@ TEXTS = {
     "file_empty": "{file}{where} has no data rows. Check that it was saved with its content, or name another sheet.",
     "load_option_invalid": "The option {option} cannot be used for this file: {reason}.",
     "file_unknown": "There is no file {file_id}. Upload it again, or choose one from the list of files.",
-    "load_unknown": "Nothing is being loaded under the id {load_id}: the load has ended, or another process of the "
-    "server runs it. Closing its connection cancels it too.",
     "dataset_unknown": "There is no dataset {dataset_id}. Create it again from its file, or choose one from the list of datasets.",
     # Notes on the columns and rows of a file
     "data_text_converted": "numbers stored as text were read as numbers: {count}",

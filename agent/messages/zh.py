@@ -236,7 +236,6 @@ TEXTS = {
     "file_empty": "{file}{where} 中没有数据行。请检查文件保存时是否有内容，或指定其他工作表。",
     "load_option_invalid": "选项 {option} 不能用于该文件：{reason}。",
     "file_unknown": "没有文件 {file_id}。请重新上传，或从文件列表中选择。",
-    "load_unknown": "没有正在进行的加载 {load_id}：它已结束，或由服务器的另一个进程执行。关闭其连接也可取消加载。",
     "dataset_unknown": "没有数据集 {dataset_id}。请从文件重新创建，或从数据集列表中选择。",
     # Notes on the columns and rows of a file
     "data_text_converted": "{count} 个以文本存储的数字已按数字读取",

@@ -29,7 +29,6 @@ from datasphinx.agent.report.graph import build_report
 from datasphinx.agent.retrieval.semantic import Embedder
 from datasphinx.agent.server.durations import Durations
 from datasphinx.agent.server.keys import hash_of
-from datasphinx.agent.server.loads import Loads
 from datasphinx.agent.server.quota import Quota, UsageStore
 from datasphinx.agent.server.runs import Runs
 from datasphinx.agent.services import Services
@@ -73,7 +72,6 @@ class Tenant:
     """The boards of the tenant, which all its users read."""
     quota: Quota | None = None
     """None: unlimited."""
-    loads: Loads = field(default_factory=Loads)
     durations: Durations = field(default_factory=Durations)
     runs: Runs = field(default_factory=Runs)
 

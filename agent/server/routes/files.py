@@ -18,9 +18,8 @@ from datasphinx.agent.datasets.registry import Registry
 from datasphinx.agent.errors import DatasphinxError, FileTooLarge, InputInvalid, NotFound
 from datasphinx.agent.formatting.formats import answer_table
 from datasphinx.agent.messages import Language, Message
-from datasphinx.agent.server.background import cancellable, run_in_thread
+from datasphinx.agent.server.background import cancellable
 from datasphinx.agent.server.errors import accepted_language
-from datasphinx.agent.server.loads import Loads
 from datasphinx.agent.server.routes.events import EventStream, event_response, stream_of
 from datasphinx.agent.server.runnable import PlainJSON
 from datasphinx.agent.server.tenants import current_tenant
@@ -34,7 +33,7 @@ _MAX_NAME_CHARS = 255
 _MAX_PREVIEW_ROWS = 50
 _MAX_PREVIEW_COLUMNS = 100
 _MAX_OPTIONS_CHARS = 100_000
-_LOAD_EVENTS: dict[int | str, dict[str, Any]] = {200: stream_of("load", "progress", "output", "problem")}
+_LOAD_EVENTS: dict[int | str, dict[str, Any]] = {200: stream_of("progress", "output", "problem")}
 
 
 class _Form(NamedTuple):
@@ -133,12 +132,6 @@ async def preview(
     return await cancellable(lambda stop: _preview(services, dataset_id, rows, language, stop))
 
 
-@router.delete("/loads/{load_id}", status_code=204)
-async def cancel_load(load_id: Annotated[str, Path(pattern=r"^[0-9a-f]{32}$")]) -> None:
-    """Cancel a load by the id from its first event. The load ends with a `problem` once its data is removed."""
-    current_tenant().loads.cancel(load_id)
-
-
 @router.delete("/datasets/{dataset_id}", status_code=204)
 def delete(dataset_id: DatasetId) -> None:
     """Remove a dataset and its file."""
@@ -164,31 +157,27 @@ def _load_options(text: str | None, fields: dict[str, Any]) -> LoadOptions:
 
 
 def _load_response(work: Callable[[LoadProgress, Cancellation], dict[str, Any]], request: Request) -> EventStream:
-    tenant = current_tenant()
-    events = _load_events(work, tenant.loads)
-    return event_response(events, request.scope, tenant.services.settings.request_timeout_s)
+    return event_response(_load_events(work), request.scope, current_tenant().services.settings.request_timeout_s)
 
 
 async def _load_events(
-    work: Callable[[LoadProgress, Cancellation], dict[str, Any]], loads: Loads
+    work: Callable[[LoadProgress, Cancellation], dict[str, Any]],
 ) -> AsyncGenerator[tuple[str, dict[str, Any]]]:
-    """Yield the id of the load, its progress in whole percents of each stage, and the result of `work`.
+    """Yield the progress of a load in whole percents of each stage, and the result of `work`.
 
     Raises:
         DatasphinxError: An error of `work`.
     """
     loop, queue = asyncio.get_running_loop(), asyncio.Queue[ProgressEvent | None]()
     report = progress_events(lambda progress: loop.call_soon_threadsafe(queue.put_nowait, progress))
-    with loads.start() as (load_id, stop):
-        yield "load", {"load_id": load_id}
-        working = asyncio.create_task(run_in_thread(lambda: work(report, stop)))
-        working.add_done_callback(lambda _: queue.put_nowait(None))
-        try:
-            while progress := await queue.get():
-                yield "progress", {**progress}
-            yield "output", await working
-        finally:
-            working.cancel()
+    working = asyncio.create_task(cancellable(lambda stop: work(report, stop)))
+    working.add_done_callback(lambda _: queue.put_nowait(None))
+    try:
+        while progress := await queue.get():
+            yield "progress", {**progress}
+        yield "output", await working
+    finally:
+        working.cancel()
 
 
 def _create(registry: Registry, form: _Form, progress: LoadProgress, stop: Cancellation) -> dict[str, Any]:

@@ -66,8 +66,7 @@ def loading(server: Served, content: bytes = TEXT, name: str = "a.csv", **fields
 def test_progress_is_reported_in_order(server: Served) -> None:
     with loading(server) as response:
         assert (response.status_code, response.headers["content-type"][:17]) == (200, "text/event-stream")
-        (first, load), *progress, (last, output) = events_of(response.iter_lines())
-    assert first == "load" and set(load) == {"load_id"}
+        *progress, (last, output) = events_of(response.iter_lines())
     assert {kind for kind, _ in progress} == {"progress"}
     places = [(STAGES.index(data["stage"]), data["share"]) for _, data in progress]
     assert places == sorted(set(places)) and {place for place, _ in places} == {0, 1, 2}
@@ -77,7 +76,7 @@ def test_progress_is_reported_in_order(server: Served) -> None:
     body = {"file_id": output["file_id"], "options": {"types": {"pairs": "text"}}}
     with server.http.stream("POST", "/datasets/events", json=body) as response:
         *progress, (last, dataset) = events_of(response.iter_lines())
-    assert [kind for kind, _ in progress[:2]] == ["load", "progress"]
+    assert {kind for kind, _ in progress} == {"progress"}
     assert (last, dataset["schema"][1]["type"]) == ("output", "VARCHAR")
 
 
@@ -116,23 +115,6 @@ def test_a_file_that_cannot_be_loaded_ends_in_a_problem(server: Served) -> None:
         with loading(server, **given) as response:
             assert response.status_code == status
     assert kept(server) == []
-
-
-def test_a_load_is_cancelled_by_another_request(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    held = Held(server, monkeypatch)
-    with loading(server) as response:
-        events = events_of(response.iter_lines())
-        load_id = next(events)[1]["load_id"]
-        assert next(events)[0] == "progress"
-        assert server.http.delete(f"/loads/{load_id}").status_code == 204
-        held.released.set()
-        *_, (kind, problem) = events
-    assert (kind, problem["code"]) == ("problem", "statement_cancelled")
-    assert kept(server) == []
-
-    gone = server.http.delete(f"/loads/{load_id}")
-    assert (gone.status_code, gone.json()["code"]) == (404, "load_unknown")
-    assert server.http.delete("/loads/x").status_code == 422
 
 
 @pytest.mark.parametrize("path", ["/files/events", "/files"])

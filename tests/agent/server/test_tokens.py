@@ -312,7 +312,7 @@ ROUTES = {
     "/threads/{thread_id}/runs/{run_id}/report.{suffix}": ASK,
     "/threads/{thread_id}/runs/{run_id}/tables/{number}.{suffix}": ASK,
     "/threads/{thread_id}/feedback": ASK,
-    "/files": ASK, "/files/events": ASK, "/datasets": ASK, "/datasets/events": ASK, "/loads/{load_id}": ASK,
+    "/files": ASK, "/files/events": ASK, "/datasets": ASK, "/datasets/events": ASK,
     "/datasets/{dataset_id}": ASK, "/datasets/{dataset_id}/preview": ASK,
     "/traces/{trace_id}": ASK, "/traces/{trace_id}/replay": ASK,
     "/charts/{chart_id}.png": ASK, "/sources": ASK,
