@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple, TypeVar, cast
+from typing import Literal, NamedTuple, cast
 
 from datasphinx.agent.knowledge.entries import (
     AnyEntry,
@@ -33,8 +33,6 @@ _AFTER_APOSTROPHE = frozenset("st")
 _PREFIX = 3
 """Letters of a word in a key of the index. A word and its stem have the same first letters, so that building the index
 stems no word; candidates are compared by their stems."""
-
-E = TypeVar("E", bound=AnyEntry)
 
 
 class Place(NamedTuple):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from datasphinx.agent.core.replaced_file import replaced_file
-from datasphinx.agent.errors import DriverMissing, Unavailable
+from datasphinx.agent.errors import Unavailable
 from datasphinx.agent.knowledge.yaml_text import LocatedValue, YamlError, dump_yaml, read_yaml
 from datasphinx.agent.messages import Message
 
@@ -109,21 +109,7 @@ def _end_of(part: str, located: LocatedValue, lines: list[str]) -> tuple[int, st
 
 
 def _dumped(entry: Mapping[str, Any], indent: str, is_list: bool) -> list[str]:
-    try:
-        import yaml
-    except ImportError as error:
-        raise DriverMissing("pyyaml", "knowledge") from error
-
-    class Dumper(yaml.SafeDumper):  # type: ignore[misc]
-        """Writes texts of several lines as they are."""
-
-    def text(dumper: Any, value: str) -> Any:
-        style = "|" if "\n" in value else None
-        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
-
-    Dumper.add_representer(str, text)
-    value = [{**entry}] if is_list else {**entry}
-    dumped = yaml.dump(value, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=110)
+    dumped = dump_yaml([entry] if is_list else entry)
     return [f"{indent}{line}" if line.strip() else line for line in dumped.splitlines(keepends=True)]
 
 

@@ -4,7 +4,7 @@ Every plain scalar is text, so that a code such as `NO` or `1` stays as written;
 Aliases are not supported: they could expand to any size.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -70,8 +70,8 @@ def read_yaml(text: str) -> LocatedValue:
     return located
 
 
-def dump_yaml(value: Mapping[str, Any]) -> str:
-    """Return `value` as YAML without aliases, its keys in their order.
+def dump_yaml(value: Mapping[str, Any] | Sequence[Any]) -> str:
+    """Return `value` as YAML without aliases, its keys in their order, and texts of several lines as they are.
 
     Raises:
         DriverMissing: the package `pyyaml` is not installed.
@@ -85,6 +85,10 @@ def dump_yaml(value: Mapping[str, Any]) -> str:
         def ignore_aliases(self, data: Any) -> bool:
             return True
 
+    def text(dumper: Any, value: str) -> Any:
+        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
+
+    Dumper.add_representer(str, text)
     return str(yaml.dump(value, Dumper=Dumper, allow_unicode=True, sort_keys=False, width=110))
 
 

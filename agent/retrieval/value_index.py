@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from cachetools import LRUCache
 from rapidfuzz.distance import OSA
@@ -16,6 +16,7 @@ from datasphinx.agent.retrieval.abbreviations import acronym, other_names
 from datasphinx.agent.retrieval.value_store import MAX_VALUE_LENGTH, ColumnValues
 from datasphinx.agent.schema.words import normal_form
 
+T = TypeVar("T")
 Kind = Literal["exact", "normalised", "abbreviation", "fuzzy", "label"]
 """How a value matches; by a label, the text is a name of the stored code in the business knowledge."""
 
@@ -51,12 +52,7 @@ class ValueIndex:
     @property
     def lacks_columns(self) -> bool:
         """Whether columns could not be read when the index was built, for example because a statement timed out."""
-        with self._lock:
-            try:
-                return store.read_fact(self._connection, "unread") not in (None, "0")
-            except store.StoreError:
-                self._discard()
-                return True
+        return self._read(lambda: store.read_fact(self._connection, "unread") not in (None, "0")) is not False
 
     @property
     def is_stored(self) -> bool:
@@ -119,12 +115,7 @@ class ValueIndex:
         form = normal_form(text[:MAX_VALUE_LENGTH])
         if not form:
             return []
-        with self._lock:
-            try:
-                matches = list(self._search(text, form, limit))
-            except store.StoreError:
-                self._discard()
-                return []
+        matches = self._read(lambda: list(self._search(text, form, limit))) or []
         best: dict[tuple[str, str, str], ValueMatch] = {}
         for match in sorted(matches, key=_sort_key):
             best.setdefault((match.table, match.column, match.value), match)
@@ -150,12 +141,10 @@ class ValueIndex:
                 queries.setdefault(name, []).append((text, True))
             for name in other_names(text):
                 queries.setdefault(name, []).append((text, False))
-        with self._lock:
-            try:
-                rows = store.rows_by_form(self._connection, list(queries), _CANDIDATES) if queries else []
-            except store.StoreError:
-                self._discard()
-                return {}
+        forms = list(queries)
+        rows = self._read(lambda: store.rows_by_form(self._connection, forms, _CANDIDATES) if forms else [])
+        if rows is None:
+            return {}
         matches: dict[str, list[ValueMatch]] = {text: [] for text in texts}
         for form, table, column, value in rows:
             for text, is_own_form in queries[form]:
@@ -170,28 +159,23 @@ class ValueIndex:
 
     def contains(self, table: str, column: str, literal: str) -> bool | None:
         """Return whether the column contains `literal`; None if the column is not completely indexed."""
-        with self._lock:
-            try:
-                column_entry = store.column_id(self._connection, table, column)
-                if column_entry is None:
-                    return None
-                rows = store.rows_by_form(self._connection, [normal_form(literal)], _CANDIDATES)
-            except store.StoreError:
-                self._discard()
-                return None
+
+        def read() -> tuple[bool, list[store.Row]] | None:
+            entry = store.column_id(self._connection, table, column)
+            return entry and (entry[1], store.rows_by_form(self._connection, [normal_form(literal)], _CANDIDATES))
+
+        found = self._read(read)
+        if found is None:
+            return None
+        is_complete, rows = found
         values = (value for _, *column_key, value in rows if column_key == [table, column])
         if any(value.casefold() == literal.casefold() if self._folds_case else value == literal for value in values):
             return True
-        return False if column_entry[1] and len(literal) <= MAX_VALUE_LENGTH and len(rows) < _CANDIDATES else None
+        return False if is_complete and len(literal) <= MAX_VALUE_LENGTH and len(rows) < _CANDIDATES else None
 
     def is_complete(self, table: str, column: str) -> bool:
         """Return whether the index has all values of the column."""
-        with self._lock:
-            try:
-                entry = store.column_id(self._connection, table, column)
-            except store.StoreError:
-                self._discard()
-                return False
+        entry = self._read(lambda: store.column_id(self._connection, table, column))
         return entry is not None and entry[1]
 
     def nearest(self, table: str, column: str, literal: str, limit: int = 3) -> list[str]:
@@ -247,22 +231,24 @@ class ValueIndex:
         )
 
     def _similar_in_column(self, table: str, column: str, form: str) -> list[str]:
-        with self._lock:
-            try:
-                column_entry = store.column_id(self._connection, table, column)
-                rows = store.column_rows(self._connection, column_entry[0], _SMALL_COLUMN) if column_entry else []
-            except store.StoreError:
-                self._discard()
-                return []
-        similarity = {value: OSA.normalized_similarity(form, other) for other, value in rows}
+        def read() -> list[tuple[str, str]]:
+            entry = store.column_id(self._connection, table, column)
+            return store.column_rows(self._connection, entry[0], _SMALL_COLUMN) if entry else []
+
+        similarity = {value: OSA.normalized_similarity(form, other) for other, value in self._read(read) or ()}
         candidates = [value for value in similarity if similarity[value] >= _MIN_SIMILARITY]
         return sorted(candidates, key=lambda value: (-similarity[value], value))
 
-    def _discard(self) -> None:
-        """Delete a damaged file, so that it is built again for the next source."""
-        if self._path:
-            with suppress(OSError):
-                self._path.unlink(missing_ok=True)
+    def _read(self, read: Callable[[], T]) -> T | None:
+        """Return what `read` does; None if the file is damaged, which is deleted: the next source builds it again."""
+        with self._lock:
+            try:
+                return read()
+            except store.StoreError:
+                if self._path:
+                    with suppress(OSError):
+                        self._path.unlink(missing_ok=True)
+                return None
 
 
 def _similarity(form: str, other: str) -> float:
