@@ -15,7 +15,7 @@ from typing import Any
 
 import datasphinx
 from datasphinx.agent.datasets.blocks import Block
-from datasphinx.agent.datasets.limits import READER_SHARE, LimitName, Loading
+from datasphinx.agent.datasets.limits import READER_SHARE, Loading
 from datasphinx.agent.datasets.text_file import CellFile
 from datasphinx.agent.errors import DatasphinxError, DriverMissing, FileNotLoaded
 from datasphinx.agent.messages import Message
@@ -111,25 +111,13 @@ def read_sheets(path: Path, sheets: Sequence[str] | None, folder: Path, loading:
     )
     if "error" in answer:
         raise _failure(answer, loading, book)
-    return [
-        CellFile(
-            Path(read["cells"]),
-            "utf-8",
-            ",",
-            paired=True,
-            merged=tuple((top, left, bottom, right) for top, left, bottom, right in read["merged"]),
-            sheet=read["sheet"],
-            sheets=tuple(answer["sheets"]),
-            left=read["left"],
-            epoch=read.get("epoch", CellFile.epoch),
-            hidden_rows=read.get("hidden_rows", 0),
-            errors=read.get("errors", 0),
-            formulas=read.get("formulas", 0),
-            blocks=tuple(map(Block.from_json, read["blocks"])),
-            heads=answer.get("heads", {}),
-        )
-        for read in answer["read"]
-    ]
+    return [_cell_file(**read, sheets=tuple(answer["sheets"]), heads=answer["heads"]) for read in answer["read"]]
+
+
+def _cell_file(path: str, blocks: Sequence[Any], merged: Sequence[Any], **facts: Any) -> CellFile:
+    """Return a sheet that was read; `facts` are further fields."""
+    merged, blocks = tuple(map(tuple, merged)), tuple(map(Block.from_json, blocks))
+    return CellFile(Path(path), "utf-8", ",", paired=True, merged=merged, blocks=blocks, **facts)
 
 
 def suffix_of(path: Path) -> str:
@@ -155,7 +143,7 @@ def _run_reader(request: dict[str, Any], loading: Loading) -> dict[str, Any]:
     if reader.returncode == -getattr(signal, "SIGXCPU", 0):
         return {"error": "seconds", "facts": []}
     if reader.returncode < 0 or b"MemoryError" in errors:
-        return {"error": "memory", "facts": []}
+        return {"error": "megabytes in memory", "facts": []}
     if reader.returncode:
         return {"error": "crashed", "facts": []}
     answer: dict[str, Any] = json.loads(output)
@@ -192,10 +180,4 @@ def _failure(answer: dict[str, Any], loading: Loading, book: Path) -> Datasphinx
         return loading.unreadable(Message("workbook_reader_crashed"))
     if kind == "unreadable":
         return loading.unreadable(facts[0], book)
-    limits: dict[str, LimitName] = {
-        "rows": "rows",
-        "columns": "columns",
-        "memory": "megabytes in memory",
-        "seconds": "seconds",
-    }
-    return loading.too_large(limits[kind])
+    return loading.too_large(kind)

@@ -60,7 +60,7 @@ def main() -> None:
         answer = {"error": "encrypted", "facts": []}
     except (calamine.CalamineError, OSError, ParseError, KeyError, IndexError, ValueError) as error:
         too_large = "limit exceeded" in str(error)
-        answer = {"error": "memory" if too_large else "unreadable", "facts": [str(error)]}
+        answer = {"error": "megabytes in memory" if too_large else "unreadable", "facts": [str(error)]}
     sys.stdout.write(json.dumps(answer))
 
 
@@ -129,7 +129,7 @@ def _read(path: Path, request: dict[str, Any]) -> dict[str, Any]:
                 [top, first - left, bottom, last - left]
                 for (top, first), (bottom, last) in sheet.merged_cell_ranges or ()
             ]
-            read.append({"sheet": sheet.name, "cells": str(target), "left": left, "blocks": blocks, "merged": merged})
+            read.append({"sheet": sheet.name, "path": str(target), "left": left, "blocks": blocks, "merged": merged})
         return {"sheets": names, "read": read}
 
 
