@@ -12,14 +12,13 @@ from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
-from pydantic import ValidationError
 from sqlalchemy import URL
 from sqlalchemy import Engine as SQLAlchemyEngine
 
 from datasphinx.agent.answers.stored_chart import drawn_by_default, first_result
 from datasphinx.agent.core.failure import error_of
 from datasphinx.agent.core.redact import without_password
-from datasphinx.agent.datasets.options import LoadOptions, problem_of
+from datasphinx.agent.datasets.options import LoadOptions, checked_options
 from datasphinx.agent.datasets.registry import Registry, is_data_frame
 from datasphinx.agent.engines import engine_of_file
 from datasphinx.agent.errors import (
@@ -157,15 +156,6 @@ def chat(
     return Agent(sources, effort=effort, load=load).chat(question, output_type=output_type, validate=validate)
 
 
-def _load_options(load: LoadOptions | Mapping[str, Any] | None) -> dict[str, Any]:
-    if isinstance(load, LoadOptions):
-        return load.content()
-    try:
-        return LoadOptions.model_validate(load or {}).content()
-    except ValidationError as error:
-        raise InputInvalid("load", problem_of(error)) from None
-
-
 class Agent:
     """Conversations about databases, or about files and tables in memory.
 
@@ -195,7 +185,7 @@ class Agent:
             InputInvalid: `load` is invalid, or there are no files.
         """
         settings = settings or load_settings()
-        options = _load_options(load)
+        options = checked_options(load).content()
         self._sources = read_sources(sources, Services(settings))
         if self._sources.databases:
             settings = settings.model_copy(update={"sources": self._sources.databases, "source": ""})

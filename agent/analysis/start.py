@@ -7,12 +7,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from datasphinx.agent.core.redact import without_password
-from datasphinx.agent.datasets.options import LoadOptions, problem_of
+from datasphinx.agent.datasets.options import checked_options
 from datasphinx.agent.datasets.registry import Registry
-from datasphinx.agent.errors import InputInvalid, NotFound, NotPermitted, Refused
+from datasphinx.agent.errors import NotFound, NotPermitted, Refused
 from datasphinx.agent.messages import Message
 from datasphinx.agent.queryspec.statement import spelling_of
 from datasphinx.agent.record.step import note
@@ -43,10 +41,7 @@ def start_with_files(
         NotFound: a file or dataset does not exist.
         FileTooLarge: a file exceeds the size limit.
     """
-    try:
-        checked = LoadOptions.model_validate(options or {}).content()
-    except ValidationError as error:
-        raise InputInvalid("load", problem_of(error)) from None
+    checked = checked_options(options).content()
     file_ids = list(dict.fromkeys(_file_id(name, registry, any_path) for name in files))
     dataset_ids = [registry.dataset(name).dataset_id for name in datasets]
     if not file_ids and not dataset_ids:

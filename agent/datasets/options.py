@@ -1,10 +1,12 @@
 """The options for loading a file: the same in the tool, the command line, Python and HTTP."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from datasphinx.agent.datasets.encoding import check_encoding
+from datasphinx.agent.errors import InputInvalid
 
 _MAX_COLUMNS = 2000
 COLUMN_KINDS = (
@@ -105,6 +107,18 @@ class LoadOptions(BaseModel):
 
 DETECT = LoadOptions()
 """Options that leave everything to detection."""
+
+
+def checked_options(given: LoadOptions | Mapping[str, Any] | None) -> LoadOptions:
+    """Return the options of the input `load`.
+
+    Raises:
+        InputInvalid: They are invalid or contradict each other.
+    """
+    try:
+        return LoadOptions.model_validate(given or {})
+    except ValidationError as error:
+        raise InputInvalid("load", problem_of(error)) from None
 
 
 def problem_of(error: ValidationError) -> str:
