@@ -11,12 +11,11 @@ from datasphinx.agent.core.version import package_version
 from datasphinx.agent.errors import DatasphinxError, InputInvalid, InternalError, SourceNotFound
 from datasphinx.agent.formatting.checks import with_formats
 from datasphinx.agent.formatting.formats import answer_table
-from datasphinx.agent.messages import Language, Message
+from datasphinx.agent.messages import Message
 from datasphinx.agent.record.step import Audit, Step, current_step, merge_audit, new_audit
 from datasphinx.agent.record.telemetry import traced_run
 from datasphinx.agent.run_events import RUN_SQL, output_body, step_body
 from datasphinx.agent.server.background import cancellable
-from datasphinx.agent.server.tenants import current_tenant
 from datasphinx.agent.services import Services
 from datasphinx.agent.sources.names import source_label
 from datasphinx.agent.sources.source import Source
@@ -58,25 +57,6 @@ async def open_source(services: Services, name: str | None) -> Source:
     """
     key = resolve_source(services, name)
     return await cancellable(lambda _: services.source(key))
-
-
-async def run_for_client(sql: str, name: str, services: Services, language: Language) -> tuple[Result, str, list[str]]:
-    """Return the rows of a statement on the source `name`, its trace id, and what to know about its figures.
-
-    It counts as a question of the tenant.
-
-    Raises:
-        DatasphinxError: as for `Tenant.admit`, `Services.source` and `run_recorded`.
-    """
-    await current_tenant().admit(1)
-
-    def work(stop: Cancellation) -> tuple[Result, str, list[str]]:
-        source = services.source(name)
-        result, audit = run_recorded(sql, source, name, services, stop)
-        told = [one.in_language(language) for texts in source.doubts_and_notes(sql) for one in texts]
-        return result, audit["trace_id"], told
-
-    return await cancellable(work)
 
 
 def run_recorded(

@@ -14,7 +14,8 @@ from datasphinx.agent.errors import (
 )
 from datasphinx.agent.server.background import cancellable
 from datasphinx.agent.server.mcp.call import Call, limited_rows
-from datasphinx.agent.server.statements import MAX_SQL_CHARS, open_source, resolve_source, run_for_client
+from datasphinx.agent.server.statements import MAX_SQL_CHARS, open_source, resolve_source, run_recorded
+from datasphinx.agent.server.tenants import current_tenant
 from datasphinx.agent.sql.validation import warnings_of
 from datasphinx.agent.types import ErrorInfo
 
@@ -74,17 +75,24 @@ async def run_sql(arguments: Statement, call: Call) -> Rows:
     """Run a statement, within the limits of a statement and with a record of its own.
 
     Raises:
-        DatasphinxError: as for `resolve_source` and `run_for_client`.
+        DatasphinxError: as for `resolve_source`, `Tenant.admit`, `Services.source` and `run_recorded`.
     """
-    name = resolve_source(call.services, arguments.source)
-    result, trace_id, told = await run_for_client(arguments.sql, name, call.services, call.language)
-    rows = limited_rows(result["rows"], result.get("secret", ()))
-    return Rows(
-        columns=result["columns"],
-        types=result["types"],
-        rows=rows,
-        row_count=len(result["rows"]),
-        more_rows=result["truncated"] or len(result["rows"]) > len(rows),
-        findings=told,
-        trace_id=trace_id,
-    )
+    services, language, sql = call.services, call.language, arguments.sql
+    name = resolve_source(services, arguments.source)
+    await current_tenant().admit(1)
+
+    def run(stop: Cancellation) -> Rows:
+        source = services.source(name)
+        result, audit = run_recorded(sql, source, name, services, stop)
+        rows = limited_rows(result["rows"], result.get("secret", ()))
+        return Rows(
+            columns=result["columns"],
+            types=result["types"],
+            rows=rows,
+            row_count=len(result["rows"]),
+            more_rows=result["truncated"] or len(result["rows"]) > len(rows),
+            findings=[one.in_language(language) for texts in source.doubts_and_notes(sql) for one in texts],
+            trace_id=audit["trace_id"],
+        )
+
+    return await cancellable(run)
