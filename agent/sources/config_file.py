@@ -1,17 +1,17 @@
 """The sources in `datasphinx.toml`: reading, adding and removing them. The rest of the file is kept."""
 
 import os
-import tempfile
 import threading
 import tomllib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from datasphinx.agent.core.redact import without_password, without_secrets
+from datasphinx.agent.core.replaced_file import replaced_file
 from datasphinx.agent.errors import ConfigurationError, Conflict, SourceNotFound, Unavailable
 from datasphinx.agent.messages import Message, message_of
 from datasphinx.agent.settings import CONFIG_FILE, SourceSettings
@@ -126,37 +126,31 @@ class ConfigFile:
         """Write the file with `change` applied. Readers find the old or the new file, never a part of one."""
         import tomlkit
 
+        target = self.path.resolve()
         with _lock:
             while True:
                 content, _ = self._read()
                 document = tomlkit.parse(content.decode())
                 change(document)
                 try:
-                    with _new_file(self.path.resolve(), tomlkit.dumps(document).encode(), is_private) as written:
-                        # Another process may have changed the file meanwhile.
-                        if self._read()[0] == content:
-                            os.replace(written, self.path.resolve())
-                            return
+                    with suppress(_Outdated), replaced_file(target) as new:
+                        new.write_bytes(tomlkit.dumps(document).encode())
+                        if not is_private:
+                            new.chmod(target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())
+                        if self._read()[0] != content:
+                            raise _Outdated
+                        return
                 except OSError as error:
                     raise Unavailable(
                         "settings_not_writable", file=CONFIG_FILE, reason=error.strerror or type(error).__name__
                     ) from error
 
 
-@contextmanager
-def _new_file(target: Path, content: bytes, is_private: bool) -> Iterator[str]:
-    """Yield the path of a new file with `content` in the folder of `target`, and remove it if it is still there."""
-    # The file is readable by its owner only until its mode is set.
-    handle, written = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        if not is_private and target.exists():
-            os.chmod(written, target.stat().st_mode & 0o777)
-        elif not is_private:
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(written, 0o666 & ~mask)
-        yield written
-    finally:
-        Path(written).unlink(missing_ok=True)
+class _Outdated(Exception):
+    """Another process has changed the file meanwhile."""
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
