@@ -7,6 +7,7 @@ from datasphinx.agent.answers.outputs import output_type_problem
 from datasphinx.agent.core.failure import failure_of
 from datasphinx.agent.errors import Unanswered
 from datasphinx.agent.generation.attempts import candidates_of, current, reworded, with_facts
+from datasphinx.agent.generation.blank_results import may_be_mistaken
 from datasphinx.agent.generation.ends_of_dates import ends_of_dates
 from datasphinx.agent.generation.execution import Execution, execute_with_repair, finds_nothing, updated_selection
 from datasphinx.agent.generation.result_summary import summary_of
@@ -30,9 +31,9 @@ def execute_sql(state: State, services: Services) -> dict[str, Any]:
     """Execute `sql_request`; an error is returned to generation, or ends the question after the last attempt.
 
     Before an error is returned, a changed schema is reloaded, at most once per question, and the statement is repaired
-    without the model. Rows that do not fit the requested output type are rejected once. An empty result is a reason to
-    validate the statement, unless it was validated or compared with others. A verified query is executed as it is; if
-    it cannot be used, the question goes on without it.
+    without the model. Rows that do not fit the requested output type are rejected once. An empty result that may be a
+    mistake is a reason to validate the statement, unless it was validated or compared with others. A verified query is
+    executed as it is; if it cannot be used, the question goes on without it.
     """
     name, attempts = state.get("source"), state["attempts"]
     source, verified = services.source(name), current(attempts).get("verified")
@@ -104,7 +105,7 @@ def _report(verified: VerifiedAnswer, problem: str, execution: Execution, state:
 
 
 def _blank_doubt(execution: Execution, state: State, services: Services) -> list[str]:
-    """Return the blank result of a statement as a reason to validate it, unless one was validated or compared."""
+    """Return the blank result of a statement that may be mistaken, unless one was validated or compared."""
     result, attempts = execution.result, state["attempts"]
     was_checked = "verified" in current(attempts) or validation_count(attempts) or candidates_of(attempts)
     if result is None or not finds_nothing(result) or was_checked:
@@ -112,5 +113,7 @@ def _blank_doubt(execution: Execution, state: State, services: Services) -> list
     if not services.roles.checks_sql or validation_of(state, services.settings) != "if doubtful":
         return []
     sql, source = execution.sql, execution.source
+    if not may_be_mistaken(sql, source):
+        return []
     told = (f"{column} ends on {last}" for column, last in ends_of_dates(sql, source).items())
     return ["; ".join([f"this query returns {summary_of(result, sql, source)}", *told])]

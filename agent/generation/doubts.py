@@ -13,6 +13,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from sqlglot import exp
+from sqlglot.optimizer.scope import Scope
 
 from datasphinx.agent.generation.definitions import relevant_knowledge
 from datasphinx.agent.generation.question import Question
@@ -116,7 +117,7 @@ def doubts_about(sql: str, said: Mentions, catalog: Catalog, today: date) -> tup
     asked = _stems(said.question)
     figures = (
         text
-        for text, readings in _numbers(said.question, alone=True)
+        for text, readings in _numbers(_without_values(said), alone=True)
         if max(readings) > 1 and not _is_among(readings, parts.numbers) and not parts.counts(text, asked)
     )
     left_out = dict.fromkeys([*figures, *_unused_values(said, parts)])
@@ -246,8 +247,29 @@ class _Parts:
     @cached_property
     def tables(self) -> set[str]:
         """The keys of the tables that the statement reads."""
-        sources = (source for scope in self.query.scopes for source in scope.sources.values())
+        return self._tables_of(self.query.scopes)
+
+    @cached_property
+    def tested(self) -> set[str]:
+        """Those of which the statement only asks whether they have a row."""
+        return self.tables - self._tables_of(
+            [scope for scope in self.query.scopes if scope.expression.find_ancestor(exp.Exists, exp.In) is None]
+        )
+
+    def _tables_of(self, scopes: Sequence[Scope]) -> set[str]:
+        sources = (source for scope in scopes for source in scope.sources.values())
         return {table.key for source in sources if (table := self.query.table(source))}
+
+    @cached_property
+    def near(self) -> list[str]:
+        """The keys of the tables that the statement reads, or that a key connects with them."""
+        tables = self.query.catalog.tables
+        targets = {foreign.target for key in self.tables for foreign in tables[key].foreign_keys}
+        return [
+            key
+            for key, table in tables.items()
+            if key in self.tables or key in targets or any(each.target in self.tables for each in table.foreign_keys)
+        ]
 
     @cached_property
     def names(self) -> list[frozenset[str]]:
@@ -271,6 +293,14 @@ def _numbers(text: str, *, alone: bool = False) -> Iterator[tuple[str, frozenset
         if len(digits) <= _MAX_DIGITS and not (alone and is_part_of_word):
             readings = _readings(digits)
             yield from [(digits, readings)] if readings else _numbers(digits.replace(".", " ").replace(",", " "))
+
+
+def _without_values(said: Mentions) -> str:
+    """Return the question without the phrases that refer to stored values, of which numbers are parts: "type 2"."""
+    text = said.question
+    for link in said.values:
+        text = text.replace(link.phrase, " ")
+    return text
 
 
 def _readings(digits: str) -> frozenset[Decimal]:
@@ -401,13 +431,18 @@ def _unsaid_numbers(said: Mentions, parts: _Parts) -> Iterator[str]:
 def _unused_values(said: Mentions, parts: _Parts) -> Iterator[str]:
     """Yield the phrases that are stored values, if neither they nor what else they stand for is in the statement."""
     meant: dict[str, set[str]] = {}
-    for link in said.values:
+    for link in (each for each in said.values if each.table in parts.near and _is_written_as(each)):
         meant.setdefault(link.phrase, set()).add(normal_form(link.value))
     for phrase in meant:
         form = normal_form(phrase)
         values = set().union(*(found for other, found in meant.items() if form in normal_form(other)))
         if form in meant[phrase] and not any(f" {value} " in text for value in values for text in parts.forms):
             yield phrase
+
+
+def _is_written_as(link: LinkedValue) -> bool:
+    """Return whether a phrase is written as the value that it refers to; codes are too short for another spelling."""
+    return len(link.value) >= _MIN_TEXT or link.phrase == link.value
 
 
 def _unsaid_texts(said: Mentions, parts: _Parts) -> Iterator[str]:
@@ -444,17 +479,14 @@ def _unused_columns(said: Mentions, parts: _Parts) -> Iterator[tuple[str, Collec
     """Yield the phrases of the question that are the names of columns of which the statement reads none, with these."""
     catalog = parts.query.catalog
     named: dict[tuple[str, ...], tuple[str, set[str]]] = {}
-    near = {foreign.target for key in parts.tables for foreign in catalog.tables[key].foreign_keys}
-    keys = [
-        key
-        for key, table in catalog.tables.items()
-        if key in parts.tables or key in near or any(foreign.target in parts.tables for foreign in table.foreign_keys)
-    ]
     table_names = {_stems(catalog.tables[key].name) for key in catalog.tables}
     questions = [_stems(part) for part in _PART_END.split(said.question)]
     words = {word for part in questions for word in part}
-    for key in keys:
+    for key in parts.near:
         for column in catalog.tables[key].columns:
+            if key in parts.tested and column.type_class in ("date", "datetime") and column.null_share == 0:
+                # Each row has this date: "opened" says no more of a ticket than that there is one.
+                continue
             for name in filter(None, (column.name, column.comment)):
                 phrase = _stems(name)
                 is_named = bool(phrase) and words.issuperset(phrase) and phrase not in table_names

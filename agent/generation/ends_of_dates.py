@@ -29,7 +29,7 @@ def ends_of_dates(sql: str, source: Source) -> dict[str, str]:
         f"{table.key}.{column.name}": column.maximum
         for table in source.catalog.tables.values()
         for column in table.columns
-        if column.type_class in ("date", "datetime") and column.maximum
+        if column.type_class != "number" and column.maximum
         if f"{table.key}.{column.name}".lower() in used
         if any(name == column.name.lower() and bound > column.maximum for name, bound in bounds)
     }

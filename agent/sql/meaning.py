@@ -178,7 +178,10 @@ def lost_optional_rows(query: _Query) -> Iterator[Remark]:
 
 
 def lost_listed_rows(query: _Query) -> Iterator[Remark]:
-    """Report that a list of rows with a looked-up column leaves out those that have no value in the key."""
+    """Report that a list of rows with a looked-up column leaves out those that have no value in the key.
+
+    The first column tells of what the rows are: after a looked-up one, they are of those that have it.
+    """
     for scope, select in query.selects():
         reshaped = any(select.args.get(name) for name in ("group", "distinct", "limit", "offset", "qualify"))
         if scope.parent is not None or reshaped or is_aggregated(select) or _optional_sources(scope):
@@ -186,6 +189,7 @@ def lost_listed_rows(query: _Query) -> Iterator[Remark]:
         rows = query.rows(scope)
         if not rows.is_known:
             continue
+        first = rows.paths(select.expressions[0])
         shown = rows.paths(exp.Tuple(expressions=[item.copy() for item in select.expressions]))
         filtered = set().union(
             *(
@@ -200,7 +204,7 @@ def lost_listed_rows(query: _Query) -> Iterator[Remark]:
             places = [rows.place(condition.this), rows.place(condition.expression)]
             for one, other in (places, places[::-1]):
                 key = rows.column(one)
-                if not key or not one or not other or other[0] in filtered or not {one[0], other[0]} <= shown:
+                if not key or not one or not other or one[0] not in first or other[0] not in shown - filtered:
                     continue
                 if rows.determined([one[0]]) != rows.sources.keys():
                     continue

@@ -185,6 +185,39 @@ def test_stored_values_that_are_left_out_or_not_mentioned_are_doubts() -> None:
     assert doubts("How many sales up north?", sql, others=["the north is Hamburg"]) == ""
 
 
+def test_a_value_of_a_table_that_no_key_connects_is_not_meant() -> None:
+    question, counted = "How many sales in Berlin?", "SELECT COUNT(*) FROM sales"
+    assert "“Berlin”" in doubts(question, counted, values=[LinkedValue("sales", "city", "Berlin", "Berlin")])
+    assert doubts(question, counted, values=[LinkedValue("people", "name", "Berlin", "Berlin")]) == ""
+
+
+def test_a_short_code_is_meant_only_as_it_is_written() -> None:
+    counted = "SELECT COUNT(*) FROM sales"
+    assert doubts("Wo sind die Verkäufe?", counted, values=[LinkedValue("sales", "city", "WO", "Wo")]) == ""
+    assert "“WO”" in doubts("Sales in WO?", counted, values=[LinkedValue("sales", "city", "WO", "WO")])
+
+
+def test_the_number_in_a_stored_value_is_no_figure() -> None:
+    sql, link = (
+        "SELECT COUNT(*) FROM sales WHERE city = 'E11'",
+        LinkedValue("sales", "city", "Type 2 site", "Typ-2-Ort"),
+    )
+    assert "“2”" in doubts("Verkäufe am Typ-2-Ort?", sql)
+    assert "“2”" not in doubts("Verkäufe am Typ-2-Ort?", sql, values=[link])
+
+
+def test_the_date_that_each_row_has_says_that_there_is_one() -> None:
+    def found(null_share: float) -> str:
+        opened = Column("opened", "DATE", null_share=null_share)
+        tickets = Table("tickets", (Column("client_id", "INTEGER"), opened))
+        catalog = Catalog("sqlite", {"clients": Table("clients", (Column("id", "INTEGER"),)), "tickets": tickets})
+        sql = "SELECT id FROM clients WHERE NOT EXISTS (SELECT 1 FROM tickets WHERE client_id = id)"
+        return "; ".join(doubts_about(sql, Mentions("Which clients never opened a ticket?"), catalog, TODAY))
+
+    assert found(0) == ""
+    assert "tickets.opened" in found(0.5)
+
+
 def test_one_of_few_kinds_is_a_doubt_only_if_another_one_was_said() -> None:
     catalog = Catalog("sqlite", {"sales": SALES}, values={("sales", "city"): ("coastal", "inland")})
     sql = "SELECT COUNT(*) FROM sales WHERE city = 'coastal'"

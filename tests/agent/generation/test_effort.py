@@ -51,8 +51,10 @@ def test_an_empty_result_is_validated_once_and_not_run_again(asking: Ask, statem
 
 
 def test_an_empty_value_is_told_with_the_end_of_the_dates_that_were_read(asking: Ask) -> None:
-    agent = asking({"sql": "SELECT SUM(total_amount) FROM orders WHERE ordered_on >= '2030-01-01'"})
-    output = agent.ask("What were total sales from 2030 on?")
+    agent = asking(
+        {"sql": "SELECT SUM(total_amount) FROM orders WHERE ordered_on >= '2030-01-01' AND total_amount < 0"}
+    )
+    output = agent.ask("What were total negative sales from 2030 on?")
 
     assert "The data end earlier: the last date of “Ordered on” is December 31, 2025." in output["answer"]
     prompt = prompts(agent, "SQLValidation")[0]
@@ -63,6 +65,51 @@ def test_the_end_of_dates_is_not_told_for_conditions_that_all_dates_meet(asking:
     agent = asking({"sql": "SELECT SUM(total_amount) FROM orders WHERE ordered_on < '2030-01-01' AND total_amount < 0"})
 
     assert "data end" not in agent.ask("What were total negative sales before 2030?")["answer"]
+
+
+EMPTY = {
+    "conditions that hold for some rows each": (
+        "Which orders are there?",
+        "SELECT COUNT(*) FROM orders WHERE status = 'shipped' AND shipped_on IS NULL",
+        False,
+    ),
+    "the end of the data, which is told": (
+        "Which orders are there from 2030 on?",
+        "SELECT * FROM orders WHERE ordered_on >= '2030-01-01'",
+        False,
+    ),
+    "an exclusion": (
+        "Which orders are there?",
+        "SELECT * FROM orders o WHERE NOT EXISTS (SELECT 1 FROM customers c WHERE c.customer_id = o.customer_id)",
+        False,
+    ),
+    "two values of one column": (
+        "Which orders are there?",
+        "SELECT * FROM orders WHERE status = 'shipped' AND status = 'delivered'",
+        True,
+    ),
+    "a condition without a column": ("Which orders are there?", "SELECT * FROM orders WHERE 1 = 0", True),
+    "a pattern that no row has": (
+        "Which customers are named Zzyzx?",
+        "SELECT * FROM customers WHERE name LIKE '%Zzyzx%'",
+        True,
+    ),
+    "a join beside the keys": (
+        "Which customers and products are there?",
+        "SELECT * FROM customers c JOIN products p ON p.name = c.name",
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize(("question", "sql", "is_doubted"), EMPTY.values(), ids=EMPTY.keys())
+def test_an_empty_result_is_doubted_if_a_condition_or_join_never_holds(
+    asking: Ask, question: str, sql: str, is_doubted: bool
+) -> None:
+    agent = asking({"sql": sql})
+    agent.ask(question)
+
+    assert any("- this query returns " in prompt for prompt in prompts(agent, "SQLValidation")) == is_doubted
 
 
 def test_a_correction_after_an_empty_result_is_run(asking: Ask) -> None:
