@@ -1,22 +1,34 @@
 """Evaluation datasets: questions with reference SQL, their databases, and the files that hold them."""
 
-import json
+from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, TypeVar
 
+from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
+
+from datasphinx.agent.datasets.options import problem_of
 from datasphinx.agent.errors import DatasetInvalid
+
+Made = TypeVar("Made")
+_Text = Annotated[str, StringConstraints(pattern=r"\S")]
+_Id = Annotated[str, Field(coerce_numbers_to_str=True), StringConstraints(pattern=r"\S")]
 
 
 @dataclass(frozen=True)
 class Question:
     """A question about a database, with its reference SQL."""
 
-    id: str
-    db_id: str
-    question: str
+    id: _Id
+    db_id: _Text
+    question: _Text
+    sql: _Text
+
+
+@dataclass(frozen=True)
+class _Prediction:
+    id: _Id
     sql: str
 
 
@@ -59,51 +71,6 @@ def _database(folder: Path, db_id: str) -> Path:
     raise DatasetInvalid(str(folder), f"there is neither {name} nor {db_id}/{name}")
 
 
-Made = TypeVar("Made")
-Record = dict[str, Any]
-
-
-def read_lines(path: Path, make: Callable[[Record], Made]) -> Iterator[Made]:
-    """Yield the result of `make` for the JSON object on each line.
-
-    Raises:
-        DatasetInvalid: The file cannot be read, a line is not a JSON object, or `make` raised a ValueError for it.
-    """
-    # Split bytes: text would also be split at line separators that JSON allows inside strings.
-    for number, line in enumerate(read_content(path).splitlines(), start=1):
-        if line.strip():
-            try:
-                yield make(object_of(json_of(line)))
-            except ValueError as error:
-                raise DatasetInvalid(str(path), f"line {number}: {error}") from error
-
-
-def text_field(record: Record, name: str, *, may_be_empty: bool = False) -> str:
-    """Return the text of a field.
-
-    Raises:
-        ValueError: The field is missing, not text, or empty without `may_be_empty`.
-    """
-    value = record.get(name)
-    if value is None:
-        raise ValueError(f"the field {name!r} is missing")
-    if not isinstance(value, str):
-        raise ValueError(f"the field {name!r} is not text")
-    if not value.strip() and not may_be_empty:
-        raise ValueError(f"the field {name!r} is empty")
-    return value
-
-
-def id_field(record: Record, name: str = "id") -> str:
-    """Return a field with text or an integer, as text.
-
-    Raises:
-        ValueError: The field is missing, empty or of another type.
-    """
-    value = record.get(name)
-    return str(value) if type(value) is int else text_field(record, name)
-
-
 def require_unique_ids(ids: list[str], path: Path) -> None:
     """Check that no id is repeated.
 
@@ -135,27 +102,21 @@ def read_content(path: Path) -> bytes:
         raise DatasetInvalid(str(path), f"it cannot be read ({error.strerror})") from error
 
 
-def json_of(content: bytes) -> Any:
-    """Return the value of a JSON text.
+def read_lines(path: Path, kind: TypeAdapter[Made]) -> list[Made]:
+    """Return the value of the JSON on each line.
 
     Raises:
-        ValueError: it is not JSON.
+        DatasetInvalid: The file cannot be read, or a line does not fit.
     """
-    try:
-        return json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"it is not JSON ({error})") from error
-
-
-def object_of(record: Any) -> Record:
-    """Return `record`, a JSON object.
-
-    Raises:
-        ValueError: it is another value.
-    """
-    if not isinstance(record, dict):
-        raise ValueError("it is not a JSON object")
-    return record
+    values = []
+    # Split bytes: text would also be split at line separators that JSON allows inside strings.
+    for number, line in enumerate(read_content(path).removeprefix(BOM_UTF8).splitlines(), start=1):
+        if line.strip():
+            try:
+                values.append(kind.validate_json(line))
+            except ValidationError as error:
+                raise DatasetInvalid(str(path), f"line {number}: {problem_of(error)}") from error
+    return values
 
 
 def read_questions(path: Path) -> list[Question]:
@@ -164,11 +125,7 @@ def read_questions(path: Path) -> list[Question]:
     Raises:
         DatasetInvalid: The file cannot be read or is empty, or a line is invalid or repeats an id.
     """
-
-    def read(record: Record) -> Question:
-        return Question(id_field(record), *(text_field(record, name) for name in ("db_id", "question", "sql")))
-
-    questions = list(read_lines(path, read))
+    questions = read_lines(path, TypeAdapter(Question))
     require_unique_ids([question.id for question in questions], path)
     if not questions:
         raise DatasetInvalid(str(path), "it contains no questions")
@@ -181,17 +138,13 @@ def read_predictions(path: Path, questions: list[Question]) -> dict[str, str]:
     Raises:
         DatasetInvalid: As `read_questions`, or a line has the id of no question.
     """
-
-    def read(record: Record) -> tuple[str, str]:
-        return id_field(record), text_field(record, "sql", may_be_empty=True)
-
-    predictions = list(read_lines(path, read))
-    require_unique_ids([name for name, _ in predictions], path)
+    predictions = read_lines(path, TypeAdapter(_Prediction))
+    require_unique_ids([each.id for each in predictions], path)
     ids = {question.id for question in questions}
-    unknown = [name for name, _ in predictions if name not in ids]
+    unknown = [each.id for each in predictions if each.id not in ids]
     if unknown:
         raise DatasetInvalid(str(path), f"there is no question for {shorten(unknown)}")
-    return dict(predictions)
+    return {each.id: each.sql for each in predictions}
 
 
 def require_predictions(questions: list[Question], predictions: dict[str, str], path: Path) -> None:

@@ -1,26 +1,22 @@
 """Read the published datasets Spider, BIRD and KaggleDBQA, and a folder of own questions."""
 
+import json
 import random
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from datasphinx.agent.errors import DatasetInvalid
 from datasphinx.agent.evals.datasets import (
     Dataset,
     Question,
-    Record,
-    id_field,
-    json_of,
-    object_of,
     read_content,
     read_questions,
     require_unique_ids,
     shorten,
-    text_field,
 )
 
 _QUESTIONS = ("dev.json", "mini_dev_sqlite.json")
@@ -29,6 +25,56 @@ _PARTS = ("_test", "_fewshot")
 
 
 Made = TypeVar("Made")
+Record = dict[str, Any]
+
+
+def text_field(record: Record, name: str, *, may_be_empty: bool = False) -> str:
+    """Return the text of a field.
+
+    Raises:
+        ValueError: The field is missing, not text, or empty without `may_be_empty`.
+    """
+    value = record.get(name)
+    if value is None:
+        raise ValueError(f"the field {name!r} is missing")
+    if not isinstance(value, str):
+        raise ValueError(f"the field {name!r} is not text")
+    if not value.strip() and not may_be_empty:
+        raise ValueError(f"the field {name!r} is empty")
+    return value
+
+
+def id_field(record: Record, name: str = "id") -> str:
+    """Return a field with text or an integer, as text.
+
+    Raises:
+        ValueError: The field is missing, empty or of another type.
+    """
+    value = record.get(name)
+    return str(value) if type(value) is int else text_field(record, name)
+
+
+def json_of(content: bytes) -> Any:
+    """Return the value of a JSON text.
+
+    Raises:
+        ValueError: it is not JSON.
+    """
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"it is not JSON ({error})") from error
+
+
+def object_of(record: Any) -> Record:
+    """Return `record`, a JSON object.
+
+    Raises:
+        ValueError: it is another value.
+    """
+    if not isinstance(record, dict):
+        raise ValueError("it is not a JSON object")
+    return record
 
 
 def read_list(path: Path, make: Callable[[int, Record], Made]) -> list[Made]:

@@ -7,7 +7,9 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import PlainValidator, TypeAdapter
 
 from benchmarks.experiments.log import QuestionLog, log_from_json
 from benchmarks.experiments.options import MatchRule
@@ -142,10 +144,11 @@ def read_logs(path: Path) -> dict[str, QuestionLog]:
         DatasetInvalid: A line is not a log.
     """
     file = path / QUESTIONS
-    return {log.id: log for log in read_lines(file, _read)} if file.exists() else {}
+    kind = TypeAdapter(Annotated[QuestionLog, PlainValidator(_read)])
+    return {log.id: log for log in read_lines(file, kind)} if file.exists() else {}
 
 
-def _read(record: dict[str, Any]) -> QuestionLog:
+def _read(record: Any) -> QuestionLog:
     try:
         return log_from_json(record)
     except (KeyError, TypeError) as error:
