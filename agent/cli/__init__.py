@@ -17,7 +17,7 @@ from datasphinx.agent.cli.knowledge import knowledge_app
 from datasphinx.agent.cli.model import model_app
 from datasphinx.agent.cli.options import LogJson, services_of, settings_of
 from datasphinx.agent.cli.report import report
-from datasphinx.agent.cli.source import source_app
+from datasphinx.agent.cli.source import init, source_app
 from datasphinx.agent.cli.text import PrintableFormatter, echo, json_text
 from datasphinx.agent.cli.threads import threads_app
 from datasphinx.agent.cli.trace import trace_app
@@ -129,6 +129,8 @@ def serve_mcp(log_json: LogJson = None) -> None:
 
     serve_stdio(settings_of(log_json=log_json))
 
+
+app.command()(init)
 
 for _group, _is_hidden in ((admin_app, False), (app, True)):
     _group.command("doctor", hidden=_is_hidden)(doctor)

@@ -1,17 +1,19 @@
-"""`datasphinx source`: the databases in `datasphinx.toml` of the working directory."""
+"""`datasphinx source` and `datasphinx init`: the databases in `datasphinx.toml` of the working directory."""
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from datasphinx.agent.cli.options import AsJson, note_untested, services_of, settings_of
 from datasphinx.agent.cli.text import echo, json_text
-from datasphinx.agent.errors import ANSWERED, DOMAIN
+from datasphinx.agent.errors import ANSWERED, DOMAIN, USAGE
 
 if TYPE_CHECKING:
     from datasphinx.agent.settings import SourceSettings
     from datasphinx.agent.sources.account_check import SourceCheck
+    from datasphinx.agent.sources.config_file import ConfigFile
 
 source_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="List, add, check and remove databases.")
 
@@ -22,6 +24,10 @@ Description = Annotated[str, typer.Option("--description", help="What the data i
 AllowWritable = Annotated[
     bool, typer.Option("--allow-writable-account", help="Accept an account that has more than read access.")
 ]
+_HEAD = """\
+# Settings of datasphinx; all of them are listed in docs/settings.md.
+# Secrets belong in the environment or in the file .env: DATASPHINX_LLM_API_KEY=...
+"""
 
 
 @source_app.command("list")
@@ -71,8 +77,7 @@ def add(
     if name in file.names():
         raise Conflict("source_name_taken", source=name)
     source = _tested(name, url, allow_writable_account).model_copy(update={"description": description})
-    if file.add(name, source):
-        echo(f"{file.path.name} contains the password, so only you may read it. Do not commit it.", error=True)
+    _add(file, name, source)
     echo(f"{name} is in {file.path}. Ask: datasphinx ask QUESTION --source {name}")
 
 
@@ -106,6 +111,29 @@ def check(name: SourceName, as_json: AsJson = False) -> None:
     raise typer.Exit(DOMAIN if result.can_write else ANSWERED)
 
 
+def init(name: NewName = None, url: NewUrl = None, allow_writable_account: AllowWritable = False) -> None:
+    """Write a first `datasphinx.toml` with one database, and create the folder for business knowledge about it.
+
+    Exit codes: 0 written, 2 the file exists or the URL is wrong, 3 the account has more than read access, 5 the
+    database is unreachable. Only exit code 0 writes files.
+    """
+    from datasphinx.agent.sources.config_file import ConfigFile
+
+    file = ConfigFile()
+    if file.path.exists():
+        echo(f"{file.path} exists. Add a database to it: datasphinx source add", error=True, color="red")
+        raise typer.Exit(USAGE)
+    name = _given(name, "Name of the database", "NAME")
+    source = _tested(name, url, allow_writable_account)
+    folder = Path("knowledge", name)
+    file.path.write_text(_HEAD, encoding="utf-8")
+    _add(file, name, source.model_copy(update={"knowledge": folder}))
+    echo(f"written: {file.path.name}")
+    folder.mkdir(parents=True, exist_ok=True)
+    echo(f"Definitions of metrics and terms belong in {folder}; docs/knowledge.md shows some.")
+    echo("Ask: datasphinx ask QUESTION, or start a conversation: datasphinx")
+
+
 def _given(value: str | None, title: str, argument: str) -> str:
     """Return `value`, or on a terminal the text that the user enters."""
     if value is None and sys.stdin.isatty():
@@ -134,3 +162,8 @@ def _tested(name: str, url: str | None, allow_writable_account: bool) -> "Source
         echo("Not added. Use such an account, or accept this one with --allow-writable-account.", error=True)
         raise typer.Exit(DOMAIN)
     return source
+
+
+def _add(file: "ConfigFile", name: str, source: "SourceSettings") -> None:
+    if file.add(name, source):
+        echo(f"{file.path.name} contains the password, so only you may read it. Do not commit it.", error=True)

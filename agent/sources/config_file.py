@@ -66,7 +66,7 @@ class ConfigFile:
     def add(self, name: str, source: SourceSettings) -> bool:
         """Add a source; return whether the file is now private because the URL contains a password.
 
-        Of the settings of a source, `url`, `description` and `allow_writable_account` are written.
+        Of the settings of a source, `url`, `description`, `allow_writable_account` and `knowledge` are written.
 
         Raises:
             Conflict: the file has a source with this name.
@@ -82,6 +82,8 @@ class ConfigFile:
             values["description"] = source.description
         if source.allow_writable_account:
             values["allow_writable_account"] = True
+        if source.knowledge:
+            values["knowledge"] = f"{source.knowledge.as_posix()}/"
 
         def change(document: "TOMLDocument") -> None:
             if name in document.get("sources", {}):

@@ -1,4 +1,4 @@
-"""`datasphinx source`, on SQLite databases."""
+"""`datasphinx source` and `datasphinx init`, on SQLite databases."""
 
 import json
 import stat
@@ -68,6 +68,17 @@ def test_without_sources_the_list_says_how_to_add_one(run: Run) -> None:
     code, out, _ = run("source", "list")
 
     assert code == errors.ANSWERED and "datasphinx source add" in out
+
+
+def test_init_writes_settings_and_creates_the_folder_of_knowledge(run: Run, tmp_path: Path, url: str) -> None:
+    code, out, _ = run("init", "books", url)
+
+    assert code == errors.ANSWERED and "written: datasphinx.toml" in out
+    source = load_settings().sources["books"]
+    assert source.url.get_secret_value() == url and source.knowledge == Path("knowledge/books")
+    assert Path("knowledge/books").is_dir()
+    code, _, err = run("init", "books", url)
+    assert code == errors.USAGE and "datasphinx source add" in err
 
 
 def test_a_file_with_a_password_is_private(run: Run, tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
