@@ -21,7 +21,7 @@ from datasphinx.agent.engines.store import Store
 from datasphinx.agent.types import Limits
 
 if TYPE_CHECKING:
-    from sqlalchemy import URL, Connection
+    from sqlalchemy import URL, Connection, Inspector
     from sqlalchemy import Dialect as SQLAlchemyDialect
     from sqlalchemy import Engine as SQLAlchemyEngine
     from sqlglot.optimizer.scope import Scope
@@ -488,6 +488,10 @@ class Engine:
     def composite_types(self, connection: "Connection") -> frozenset[tuple[str, str, str, str]]:
         """Return schema, table, column and type of columns with a type that SQLAlchemy does not know."""
         return frozenset()
+
+    def columns(self, inspector: "Inspector", tables: Sequence[str]) -> Mapping[Any, list[Any]] | None:
+        """Return the columns of `tables` of the default schema as SQLAlchemy does; None to read them with it."""
+        return None
 
     def foreign_keys(self, connection: "Connection", tables: Sequence[str]) -> Mapping[Any, list[Any]] | None:
         """Return the foreign keys of `tables` of the default schema as SQLAlchemy does; None to read them with it."""

@@ -4,6 +4,8 @@ import re
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp, parse_one
@@ -17,7 +19,7 @@ from datasphinx.agent.engines.spelling import TEXT_OF_SECONDS, Spelling, functio
 from datasphinx.agent.engines.store import Store
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Inspector
     from sqlalchemy import Dialect as SQLAlchemyDialect
     from sqlglot.optimizer.scope import Scope
 
@@ -140,6 +142,12 @@ _FOREIGN_KEYS = """
 
 SQLite omits the target columns if they are the target's primary key.
 """
+_COLUMNS = """
+    SELECT t.name, c.name, c.type, c."notnull", c.dflt_value, c.pk, c.hidden
+    FROM main.sqlite_master AS t JOIN pragma_table_xinfo(t.name, 'main') AS c
+    WHERE t.type IN ('table', 'view') AND t.name IN :tables AND c.hidden <> 1
+    ORDER BY t.name, c.cid"""
+"""The columns that SQLAlchemy returns; `hidden` is above 1 for generated ones."""
 _TABLES = "SELECT name, sql FROM sqlite_master WHERE type = 'table'"
 
 
@@ -231,6 +239,33 @@ class SQLite(Engine):
     def product(self, dialect: "SQLAlchemyDialect") -> str:
         """Return the name with the version of the library."""
         return f"SQLite {sqlite3.sqlite_version}"
+
+    def columns(self, inspector: "Inspector", tables: Sequence[str]) -> Mapping[Any, list[Any]]:
+        """Read them at once, and the first table with each type, and generated columns, with SQLAlchemy."""
+        from sqlalchemy import Connection, bindparam, text
+
+        assert isinstance(inspector.bind, Connection)
+        statement = text(_COLUMNS).bindparams(bindparam("tables", expanding=True))
+        rows = inspector.bind.execute(statement, {"tables": list(tables)}).fetchall()
+        types: dict[str, Any] = {}
+        found: dict[tuple[None, str], list[Any]] = {}
+        for table, group in groupby(rows, key=itemgetter(0)):
+            columns = list(group)
+            if all(kind in types and not hidden for _, _, kind, *_, hidden in columns):
+                found[None, table] = [
+                    {
+                        "name": name,
+                        "type": types[kind],
+                        "nullable": not is_required,
+                        "default": default,
+                        "primary_key": position,
+                    }
+                    for _, name, kind, is_required, default, position, _ in columns
+                ]
+            else:
+                found[None, table] = inspector.get_columns(table)
+                types |= {row[2]: column["type"] for row, column in zip(columns, found[None, table], strict=True)}
+        return found
 
     def foreign_keys(self, connection: "Connection", tables: Sequence[str]) -> Mapping[Any, list[Any]]:
         """Read them at once; SQLAlchemy would scan the whole schema for each table."""

@@ -42,7 +42,8 @@ class Identifiers:
 
     def __init__(self, names: Iterable[str], comments: Iterable[str] = ()) -> None:
         """Collect the vocabulary from `names` and the longer words of `comments`."""
-        spelt = {word for name in names for word in spelt_words(name)}
+        self._spelt = {name: spelt_words(name) for name in names}
+        spelt = {word for words_of_name in self._spelt.values() for word in words_of_name}
         described = {word for comment in comments for word in spelt_words(comment) if not is_function_word(word)}
         known = {word for word in spelt if len(word) >= _MIN_PART_LENGTH} | _COMMON
         known |= {word for word in described if len(word) >= _MIN_STEM_LENGTH}
@@ -70,7 +71,7 @@ class Identifiers:
         return frozenset(stem(part) for word in spelt_words(name) for part in self._split(word)).union(han_pairs(name))
 
     def _parse(self, name: str) -> tuple[str, ...]:
-        spellings = spelt_words(name)
+        spellings = self._spelt.get(name) or spelt_words(name)
         parts = [part for word in spellings for part in self._split(word)]
         single = list(map(stem, parts if parts == spellings else (*parts, *spellings)))
         for term, word in zip(single, chain(parts, spellings), strict=False):

@@ -14,6 +14,7 @@ _NAME = re.compile(r"\w+")
 _KEY_WORDS = {"id", "code", "key", "no", "nr", "number", "uuid", "guid", "pk", "ref"}
 _GENERIC = _KEY_WORDS | {"name", "type", "date", "year", "value", "rank", "status", "title", "description"}
 """Words that do not identify the table that a column refers to."""
+_IRREGULAR = {"people": "person", "children": "child", "men": "man", "women": "woman"}
 
 _ANY_KEY = ""
 """The last word of the form of a declared primary key, whatever it is called: `user_id` refers to it."""
@@ -157,14 +158,15 @@ def _matching_target(
             and target.column.type_class == column.type_class
             and (target.table.key, target.column.name) != (table.key, column.name)
         ]
-        strongest = max((target.strength for target in candidates), default=0)
+        if not candidates:
+            continue
+        strongest = max(target.strength for target in candidates)
         best = [target for target in candidates if target.strength == strongest]
         if len(best) > 1:
             best = [target for target in best if set(_words(target.table.name)) <= set(form)]
         if len(best) == 1 and strongest >= min_strength:
             yield best[0], start == 0 and strongest == _NAMED_AS_KEY
-        if candidates:
-            return
+        return
 
 
 @lru_cache(maxsize=100_000)
@@ -184,4 +186,4 @@ def _singular(word: str) -> str:
         return word[:-2]
     if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
         return word[:-1]
-    return {"people": "person", "children": "child", "men": "man", "women": "woman"}.get(word, word)
+    return _IRREGULAR.get(word, word)

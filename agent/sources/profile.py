@@ -4,7 +4,7 @@ import math
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -107,17 +107,17 @@ class Sampler:
             self._deadline = min(self._deadline, time.monotonic() + self._budget_s)
         return None
 
-    def keys(self) -> list[str]:
-        """Return the table keys in descending order of the number of words of the question in their names."""
+    def in_order(self, keys: Iterable[str]) -> list[str]:
+        """Return `keys` of tables in descending order of the number of words of the question in their names."""
         asked = content_words(self._question)
         if not asked:
-            return list(self.catalog.tables)
+            return list(keys)
 
         def count(key: str) -> tuple[int, int]:
             table = self.catalog.tables[key]
             return len(asked & words(table.name)), len(asked & words(" ".join(table.column_names)))
 
-        return sorted(self.catalog.tables, key=count, reverse=True)
+        return sorted(keys, key=count, reverse=True)
 
     def is_read(self, table: Table, column: Column) -> bool:
         """Return whether the values of `column` may be read."""
@@ -211,7 +211,7 @@ def profile(sampler: Sampler, max_tables: int | None = None) -> Catalog:
     estimates = {} if sampler.access else row_estimates(sampler)
     sampler.warnings.clear()
     samples = _Samples(dict(catalog.tables), dict(catalog.values))
-    unsampled = [key for key in sampler.keys() if not is_sampled(catalog.tables[key])]
+    unsampled = sampler.in_order(key for key, table in catalog.tables.items() if not is_sampled(table))
     for key in unsampled:
         samples.tables[key] = replace(catalog.tables[key], rows=estimates.get(key))
     for key, table in catalog.tables.items():
@@ -490,10 +490,8 @@ def read_values(sampler: Sampler, *, sampled_only: bool = False) -> Iterator[Col
     values sampled in the catalog, and is not `read`. With `sampled_only`, tables that are not sampled are left out.
     """
     catalog = sampler.catalog
-    for key in sampler.keys():
+    for key in sampler.in_order(key for key, table in catalog.tables.items() if is_sampled(table) or not sampled_only):
         table, unread = catalog.tables[key], []
-        if sampled_only and not is_sampled(table):
-            continue
         for column in table.columns:
             if column.type_class == "text" and sampler.is_read(table, column):
                 sampled = _sampled_values(catalog, table, column)

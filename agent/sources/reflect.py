@@ -189,7 +189,7 @@ class _Reader:
         options: Any = {
             "schema": schema, "filter_names": names, "kind": ObjectKind.ANY, "scope": ObjectScope.ANY,
         }  # fmt: skip
-        columns = self._inspector.get_multi_columns(**options)
+        columns = self._columns(options)
         primary = self._primary_keys(options, columns)
         foreign = self._foreign_keys(options)
         comments, connection = self._comments(options), self._inspector.bind
@@ -209,6 +209,11 @@ class _Reader:
             for name in columns
             if columns[name]
         ]
+
+    def _columns(self, options: Any) -> Any:
+        """Return the columns of the tables in `options` as `Inspector.get_multi_columns` does."""
+        columns = None if options["schema"] else self._engine.columns(self._inspector, options["filter_names"])
+        return self._inspector.get_multi_columns(**options) if columns is None else columns
 
     def with_type_names(self, tables: dict[str, Table]) -> dict[str, Table]:
         """Return `tables` with the names of types that SQLAlchemy does not know, such as composite types."""

@@ -1,14 +1,18 @@
 """Reflection of a schema: warnings for unreadable objects, an error if the database does not answer."""
 
 import sqlite3
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import Engine, Inspector, event
+from sqlalchemy.engine.reflection import ObjectKind
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.types import TypeEngine
 
+from datasphinx.agent.engines.sqlite import SQLite
 from datasphinx.agent.errors import SourceUnreachable
 from datasphinx.agent.sources.reflect import reflect
 from datasphinx.agent.sql.database import Database
@@ -132,14 +136,14 @@ def test_a_table_that_disappears_meanwhile(tmp_path: Path, monkeypatch: pytest.M
 
 def test_one_table_that_fails_costs_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = make_database(tmp_path, *(f"CREATE TABLE t{number} (id INTEGER)" for number in range(5)))
-    read = Inspector.get_multi_columns
+    read = SQLite.columns
 
-    def fail_on_one(inspector: Inspector, **chosen: object) -> object:
-        if "t3" in chosen["filter_names"]:  # type: ignore[operator]
+    def fail_on_one(engine: SQLite, inspector: Inspector, tables: Sequence[str]) -> Mapping[Any, list[Any]]:
+        if "t3" in tables:
             raise OperationalError("", {}, Exception("permission denied for table t3"))
-        return read(inspector, **chosen)  # type: ignore[arg-type]
+        return read(engine, inspector, tables)
 
-    monkeypatch.setattr(Inspector, "get_multi_columns", fail_on_one)
+    monkeypatch.setattr(SQLite, "columns", fail_on_one)
     catalog = reflect(Database(url(path)))
     assert list(catalog.tables) == ["t0", "t1", "t2", "t4"]
     assert catalog.warnings == ("t3 is left out: permission denied for table t3",)
@@ -151,7 +155,7 @@ def test_a_connection_that_is_gone_ends_the_reading(tmp_path: Path, monkeypatch:
     def fail(*_: object, **__: object) -> None:
         raise OperationalError("", {}, Exception("server closed the connection"), connection_invalidated=True)
 
-    monkeypatch.setattr(Inspector, "get_multi_columns", fail)
+    monkeypatch.setattr(SQLite, "columns", fail)
     with pytest.raises(SourceUnreachable, match="server closed the connection"):
         reflect(Database(url(path)))
 
@@ -160,6 +164,22 @@ def test_wide_tables_are_read_whole(tmp_path: Path) -> None:
     source = open_url(url(wide_table(tmp_path)))
     assert len(source.catalog.tables["readings"].columns) == 502
     assert source.catalog.tables["readings"].columns[-1].distinct == 1
+
+
+def test_columns_of_sqlite_are_those_that_sqlalchemy_reads(tmp_path: Path) -> None:
+    path = make_database(
+        tmp_path,
+        "CREATE TABLE a (id INTEGER PRIMARY KEY, n VARCHAR(30) NOT NULL DEFAULT 'x', d DECIMAL(10, 2), e \"odd type\")",
+        "CREATE TABLE b (x INTEGER, y INT AS (x + 1) STORED, z INTEGER GENERATED ALWAYS AS (x * 2) VIRTUAL, k BOOLEAN)",
+        "CREATE TABLE c (f, k BOOLEAN DEFAULT 1, x INTEGER, n VARCHAR(30), PRIMARY KEY (x, n)) WITHOUT ROWID",
+        'CREATE TABLE "odd "" name" ("a b" TIMESTAMP, c timestamp, d DATE, r REAL, "" TEXT)',
+        "CREATE VIEW v AS SELECT a.id, COUNT(*) AS number, b.y FROM a JOIN b ON a.id = b.x",
+        "CREATE VIRTUAL TABLE texts USING fts5(title, body)",
+    )
+    with Database(url(path)).inspector() as inspector:
+        names = [*inspector.get_table_names(), *inspector.get_view_names()]
+        expected = inspector.get_multi_columns(filter_names=names, kind=ObjectKind.ANY)
+        assert repr(dict(SQLite().columns(inspector, names))) == repr(dict(sorted(expected.items())))
 
 
 def test_keys_of_tables_and_columns_are_read_in_one_statement(tmp_path: Path) -> None:
