@@ -23,7 +23,7 @@ from datasphinx.agent.formatting.formats import (
     ColumnFormat,
     format_computed,
     format_listed,
-    format_month_of_year,
+    format_part_of_year,
     format_value,
     is_one_year,
     joined,
@@ -191,7 +191,7 @@ class _Resolver:
     row: int | None = None
     """The only row that it refers to."""
     dated: Collection[int] = ()
-    """The columns of months whose year the rows before it have named."""
+    """The columns of months and quarters whose year the rows before it have named."""
     problems: list[str] = field(default_factory=list)
     used: list[_Use] = field(default_factory=list)
     named: list[tuple[str, str]] = field(default_factory=list)
@@ -589,7 +589,7 @@ class _Resolver:
             raise Problem("it has no value")
         text = format_value(cell, column.spoken, facts.language, in_sentence=True)
         if at in self.dated:
-            text = format_month_of_year(cell, facts.language)
+            text = format_part_of_year(cell, column.format.kind, facts.language)
         if isinstance(cell, bool):
             return _Value(text, Decimal(1 if cell else -1))
         number = number_of(cell) if column.is_numeric else None

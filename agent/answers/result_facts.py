@@ -315,19 +315,30 @@ def _is_same(one: exp.Expr, other: exp.Expr) -> bool:
 
 
 def _selected_extremes(nodes: Sequence[exp.Expr], kept: tuple[exp.Window, Any] | None) -> Iterator[str]:
-    """Yield `max` or `min` for the rank, each FETCH WITH TIES, and equality with the highest or lowest value."""
+    """Yield `max` or `min` for the rank, each FETCH WITH TIES, and equality with the extreme of the same rows."""
     for fetch in (node for node in nodes if isinstance(node, exp.Fetch)):
         options = fetch.args.get("limit_options")
         if options and options.args.get("with_ties") and fetch.parent:
             yield from _first_in(fetch.parent.args.get("order"))
     if kept and isinstance(kept[0].this, exp.Rank | exp.DenseRank):
         yield from _first_in(kept[0].args["order"])
-    for side in (side for node in nodes if isinstance(node, exp.EQ) for side in (node.left, node.right)):
-        query = side.unnest() if isinstance(side, exp.Subquery) else None
-        for one in query.selects if isinstance(query, exp.Select) else ():
-            value = unwrapped(one)
-            if isinstance(value, exp.Max | exp.Min):
-                yield value.key
+    equalities = [node for node in nodes if isinstance(node, exp.EQ)]
+    for equality, side in ((each, side) for each in equalities for side in (each.left, each.right)):
+        query, outer = side.unnest() if isinstance(side, exp.Subquery) else None, equality.find_ancestor(exp.Select)
+        if isinstance(query, exp.Select) and _conditions(query) == _conditions(outer, equality):
+            yield from (value.key for value in map(unwrapped, query.selects) if isinstance(value, exp.Max | exp.Min))
+
+
+def _conditions(select: exp.Expr | None, extreme: exp.Expr | None = None) -> set[str]:
+    """Return the conditions on the rows of `select` without the names of tables, apart from that on the `extreme`."""
+    found = set[str]()
+    for condition in conjuncts(select.args.get("where") if select else None):
+        if condition is not extreme:
+            copy = condition.copy()
+            for column in copy.find_all(exp.Column):
+                column.set("table", None)
+            found.add(copy.sql())
+    return found
 
 
 def _first_in(order: exp.Expr | None) -> Iterator[str]:

@@ -9,6 +9,7 @@ from babel.numbers import get_currency_name, list_currencies
 from sqlglot import exp
 
 from datasphinx.agent.formatting.formats import (
+    CALENDAR,
     DURATION_UNITS,
     EXACT_DECIMALS,
     FEW_DECIMALS,
@@ -23,6 +24,7 @@ from datasphinx.agent.schema.currencies import CURRENCY_SIGNS
 from datasphinx.agent.sql.guard import shared_nodes
 from datasphinx.agent.sql.names import resolved_query
 from datasphinx.agent.sql.output_columns import OutputColumn, additive_columns, output_columns
+from datasphinx.agent.sql.rows import type_of
 from datasphinx.agent.sql.summary import YEARS, period_unit
 from datasphinx.agent.types import Result
 
@@ -73,7 +75,7 @@ def checked_formats(
         spec = formats.get(name, given.get(name.lower(), "")).strip()
         if _is_format(spec) and _holds(spec, output, sql, catalog, said):
             checked[name] = spec
-        elif output and (known := _known_format(name, output, keys)):
+        elif output and (known := _known_format(name, output, keys, catalog)):
             checked[name] = known
     return checked
 
@@ -128,7 +130,7 @@ def _keys(sql: str, catalog: Catalog) -> set[str]:
     return {key.name.lower() for key in found if isinstance(key, exp.Column)}
 
 
-def _known_format(name: str, output: OutputColumn, keys: Set[str]) -> str:
+def _known_format(name: str, output: OutputColumn, keys: Set[str], catalog: Catalog) -> str:
     """Return the format that the catalog or the expression gives an output; empty if they give none.
 
     Whole numbers that may be years are years if the rows are grouped or sorted by them, which are `keys`. Others, such
@@ -148,12 +150,18 @@ def _known_format(name: str, output: OutputColumn, keys: Set[str]) -> str:
     table, column = output.stored
     if column.type_class == "boolean":
         return "boolean"
-    if column.name in table.key_columns:
+    if column.name in table.key_columns or _are_codes(catalog.values.get((table.key, column.name), ())):
         return "code"
     bounds = [number_of(bound or "") for bound in (column.minimum, column.maximum)]
     if not all(bound in YEARS for bound in bounds):
         return averaged
     return "ungrouped" if keys.isdisjoint({name.lower(), column.name.lower()}) else "year"
+
+
+def _are_codes(stored: Sequence[str]) -> bool:
+    """Return whether most of the texts `stored` in a column are no dates, so that one such as 2001-10 is none."""
+    dates = sum(column_format("", type_of(text), [text]).kind in CALENDAR for text in stored)
+    return 2 * dates < len(stored)
 
 
 def _is_year_of_text(expression: exp.Expr) -> bool:

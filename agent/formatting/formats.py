@@ -155,8 +155,9 @@ def _calendar_kind(spec: str, kind: str, cells: Sequence[Any]) -> str:
     """
     if spec == "year" and all(isinstance(cell, str) and len(cell) == 4 and cell.isdecimal() for cell in cells):
         return "year"
-    if all(isinstance(cell, str) and _QUARTER.fullmatch(cell) for cell in cells):
-        return "quarter"
+    quarters = [isinstance(cell, str) and bool(_QUARTER.fullmatch(cell)) for cell in cells]
+    if any(quarters):
+        return "quarter" if all(quarters) else "text"
     parts = [_moment(cell) for cell in cells]
     known = [part for part in parts if part]
     if len(known) < len(parts):
@@ -177,7 +178,10 @@ def _calendar_kind(spec: str, kind: str, cells: Sequence[Any]) -> str:
 
 
 def _moment(cell: Any) -> tuple[int, ...]:
-    """Return the parts of an ISO 8601 month, date or time that exists; empty for other cells."""
+    """Return the parts of an ISO 8601 month, date or time that exists, or of the last month of a quarter; else none."""
+    quarter = _QUARTER.fullmatch(cell) if isinstance(cell, str) else None
+    if quarter:
+        return int(quarter[1]), 3 * int(quarter[2])
     match = _DATE.fullmatch(cell) if isinstance(cell, str) else None
     if match is None:
         return ()
@@ -309,36 +313,43 @@ def format_value(value: Any, fmt: ColumnFormat, language: Language, *, in_senten
 
 
 def is_one_year(values: Sequence[Any], fmt: ColumnFormat) -> bool:
-    """Return whether `values`, of a column with the format `fmt`, are months of one year, which a list has once."""
-    years = {_moment(value)[:1] for value in values} if fmt.kind == "month" else set()
+    """Return whether `values`, of a column with the format `fmt`, are months or quarters of one year.
+
+    A list has it once.
+    """
+    years = {_moment(value)[:1] for value in values} if fmt.kind in {"month", "quarter"} else set()
     return len(years) == 1 and () not in years
 
 
-def format_month_of_year(value: Any, language: Language) -> str:
-    """Return a month without its year.
+def format_part_of_year(value: Any, kind: str, language: Language) -> str:
+    """Return a month or quarter, as `kind` says, without its year.
 
-    >>> format_month_of_year("2025-03", "de"), format_month_of_year("2025-03-01", "zh")
-    ('März', '3月')
+    >>> format_part_of_year("2025-03", "month", "de"), format_part_of_year("2025-Q3", "quarter", "zh")
+    ('März', '第3季度')
     """
     year, month = _moment(value)[:2]
-    return format_date(date(year, month, 1), CONVENTIONS[language].month_of_year, language)
+    conventions = CONVENTIONS[language]
+    pattern = conventions.month_of_year if kind == "month" else conventions.quarter_of_year
+    return format_date(date(year, month, 1), pattern, language)
 
 
 def format_listed(values: Sequence[Any], fmt: ColumnFormat, language: Language, *, are_alone: bool) -> list[str]:
-    """Return different values as the items of a list in a sentence, which names the year of months once.
+    """Return different values as the items of a list in a sentence, which names the year of months and quarters once.
 
     If the items `are_alone`, it stands with the last one where the language writes a year behind its month; else it is
     with the first one.
 
     >>> format_listed(["2025-01", "2025-02"], ColumnFormat("month"), "en", are_alone=True)
     ['January', 'February 2025']
+    >>> format_listed(["2025-Q1", "2025-Q2"], ColumnFormat("quarter"), "de", are_alone=True)
+    ['Q1', 'Q2 2025']
     """
     texts = [format_value(value, fmt, language, in_sentence=True) for value in values]
     if not is_one_year(values, fmt):
         return texts
     dated = len(values) - 1 if are_alone and not CONVENTIONS[language].month.startswith("y") else 0
     return [
-        text if at == dated else format_month_of_year(value, language)
+        text if at == dated else format_part_of_year(value, fmt.kind, language)
         for at, (text, value) in enumerate(zip(texts, values, strict=True))
     ]
 
@@ -468,10 +479,6 @@ def _calendar_text(value: Any, kind: str, language: Language, in_sentence: bool)
     if kind == "month" and isinstance(value, int) and 1 <= value <= 12:
         return str(get_month_names("wide", "stand-alone", language)[value])
     conventions = CONVENTIONS[language]
-    if kind == "quarter":
-        match = _QUARTER.fullmatch(value) if isinstance(value, str) else None
-        year, month = (int(match[1]), 3 * int(match[2])) if match else (_moment(value) or (0, 0))[:2]
-        return format_date(date(year, month, 1), conventions.quarter, language) if year else _plain(value)
     parts = _moment(value)
     if kind == "year":
         text = str(parts[0]) if parts else _plain(value)
@@ -479,8 +486,8 @@ def _calendar_text(value: Any, kind: str, language: Language, in_sentence: bool)
     if not parts:
         return _plain(value)
     day = date(*(*parts, 1)[:3]) if len(parts) == 2 else date(*parts[:3])
-    if kind == "month":
-        return format_date(day, conventions.month, language)
+    if kind in {"month", "quarter"}:
+        return format_date(day, conventions.month if kind == "month" else conventions.quarter, language)
     text = format_date(day, conventions.long_date if in_sentence else conventions.date, language)
     if kind == "date":
         return text

@@ -39,6 +39,8 @@ class Conventions:
     """A month with its year along an axis, in the same way."""
     quarter: str
     """A quarter with its year, in the same way."""
+    quarter_of_year: str
+    """A quarter beside others, one of which has the year, in the same way."""
     date: str
     long_date: str
     """A day in a table and in a sentence, in the same way."""

@@ -11,6 +11,7 @@ CONVENTIONS = Conventions(
     month_of_year="LLLL",
     short_month="LLL y",
     quarter="QQQ y",
+    quarter_of_year="QQQ",
     date="dd.MM.y",
     long_date="d. MMMM y",
 )

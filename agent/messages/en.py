@@ -11,6 +11,7 @@ CONVENTIONS = Conventions(
     month_of_year="LLLL",
     short_month="LLL y",
     quarter="QQQ y",
+    quarter_of_year="QQQ",
     date="MMM d, y",
     long_date="MMMM d, y",
     has_serial_comma=True,

@@ -11,6 +11,7 @@ CONVENTIONS = Conventions(
     month_of_year="M月",
     short_month="y年M月",
     quarter="y年第Q季度",
+    quarter_of_year="第Q季度",
     date="y年M月d日",
     long_date="y年M月d日",
     letters="[\u3400-\u9fff]",

@@ -217,7 +217,7 @@ class QueryReader:
             return None
         unit = period_unit(node)
         if unit:
-            operator, values = _in_days(unit, operator, values)
+            operator, values = _in_days(unit, operator, values, are_texts=node.find(exp.TimeToStr) is not None)
             if not values:
                 return None
             node = next(node.find_all(exp.Column))
@@ -382,9 +382,12 @@ def negated(operator: str) -> str:
     return known or (operator.removeprefix("not ") if operator.startswith("not ") else f"not {operator}")
 
 
-def _in_days(unit: str, operator: str, values: list[Any]) -> tuple[str, list[Any]]:
-    """Return the operator and values of a condition on days that is one on years or months; no values for others."""
-    spans = [days for value in values if (days := _days_of(unit, str(value)))]
+def _in_days(unit: str, operator: str, values: list[Any], *, are_texts: bool) -> tuple[str, list[Any]]:
+    """Return the operator and values of a condition on days that is one on years or months; no values for others.
+
+    With `are_texts`, the years or months are: '2024' is before '2024-01-01', which is no year then.
+    """
+    spans = [days for value in values if (days := _days_of(unit, str(value), is_text=are_texts))]
     if not spans or len(spans) < len(values):
         return operator, []
     (first, _), (_, last) = spans[0], spans[-1]
@@ -398,11 +401,11 @@ def _in_days(unit: str, operator: str, values: list[Any]) -> tuple[str, list[Any
     return operator, []
 
 
-def _days_of(unit: str, text: str) -> tuple[date, date] | None:
-    """Return the first and last day of the year or month that `text` is, or of which it is the first day."""
+def _days_of(unit: str, text: str, *, is_text: bool) -> tuple[date, date] | None:
+    """Return the first and last day of the year or month that `text` is, or unless `is_text` whose first day it is."""
     length = len("2025" if unit == "year" else "2025-12")
     days = days_in(text[:length])
-    is_whole = days and (len(text) == length or (_is_date(text) and text[:10] == days[0].isoformat()))
+    is_whole = days and (len(text) == length or (not is_text and _is_date(text) and text[:10] == days[0].isoformat()))
     return days if is_whole else None
 
 

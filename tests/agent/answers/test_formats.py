@@ -235,6 +235,18 @@ def test_numbers_like_years_are_years_where_they_alone_tell_the_rows_apart(
     assert shown["formats"][0]["kind"] == kind
 
 
+def test_codes_like_months_are_told_by_the_other_values_of_their_column() -> None:
+    def kind(*stored: str) -> str:
+        table = Table("parts", (Column("lot", "TEXT"),))
+        catalog = Catalog("sqlite", {"parts": table}, values={("parts", "lot"): stored})
+        found = Result(columns=["lot"], types=["string"], rows=[["2001-10"]], truncated=False)
+        return str(with_formats(found, "SELECT lot FROM parts", catalog)["formats"][0]["kind"])
+
+    assert kind("2001-10", "2001-13", "2001-77") == "text"
+    assert kind("2001-10", "2001-11", "unknown") == "month"
+    assert kind() == "month"
+
+
 def test_numbers_like_years_have_no_sum() -> None:
     sql = "SELECT rate, opened FROM sales ORDER BY rate"
     rows = Result(

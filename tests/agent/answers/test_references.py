@@ -236,6 +236,23 @@ def test_the_rest_follows_the_extreme_that_the_order_begins_with(
     assert fill(text, facts_about(sql, rows), Said("?")).text == expected
 
 
+@pytest.mark.parametrize(
+    ("where", "inner", "is_extreme"),
+    [
+        ("", "", True),
+        ("o.city = 'Berlin' AND ", " WHERE city = 'Berlin'", True),
+        ("o.city = 'Berlin' AND ", "", False),
+        ("", " WHERE city = 'Berlin'", False),
+    ],
+)
+def test_equality_with_an_extreme_counts_if_it_is_that_of_the_same_rows(
+    where: str, inner: str, is_extreme: bool
+) -> None:
+    sql = f"SELECT o.id, o.total FROM orders o WHERE {where}o.total = (SELECT MAX(total) FROM orders{inner})"
+    facts = facts_about(sql, [[3, 9], [4, 9]])
+    assert bool(facts.extremes) == is_extreme
+
+
 def cities(sales: Sequence[float]) -> ResultFacts:
     return facts_about(CITIES, [[f"C{9 - at}", sold] for at, sold in enumerate(sales)])
 

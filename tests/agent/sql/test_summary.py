@@ -101,6 +101,8 @@ DATES = Table(
         ("strftime('%Y', day) <= '2024'", "day < Jan 1, 2025"),
         ("strftime('%Y', day) = '9999'", "day = Jan 1, 9999 – Dec 31, 9999"),
         ("strftime('%Y', day) <= '9999'", None),
+        ("strftime('%Y', day) < '2024-01-01'", None),
+        ("strftime('%Y-%m', day) = '2024-01-01'", None),
         ("strftime('%Y', day) IN ('2024', '2025')", None),
         ("strftime('%Y', day) IS NULL", None),
         ("strftime('%Y', day) IS NOT NULL", None),
