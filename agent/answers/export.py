@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from datasphinx.agent.core.duckdb_text import quote_name
+from datasphinx.agent.core.unused_name import unused_name
 from datasphinx.agent.errors import DriverMissing
 from datasphinx.agent.formatting.formats import ColumnFormat, formats_of, sure_digits
 from datasphinx.agent.types import TABLE_SUFFIXES, AnswerTable
@@ -169,7 +170,9 @@ def _parquet(table: AnswerTable) -> bytes:
                          for value, kind in zip(row, types, strict=True))  # fmt: skip
                 file.write(json.dumps({f"c{at}": cell for at, cell in enumerate(cells)}) + "\n")
         schema = {f"c{at}": kind for at, kind in enumerate(types)}
-        names = _distinct(table["columns"])
+        names: list[str] = []
+        for name in table["columns"]:
+            names.append(unused_name(name, names))
         relation = connection.read_json(str(rows), columns=schema, format="newline_delimited")
         quoted = map(quote_name, names)
         selected = ", ".join(f"c{at} AS {name}" for at, name in enumerate(quoted))
@@ -184,18 +187,6 @@ def _parquet_type(values: Sequence[Any]) -> str:
     if kinds == {int}:
         return "BIGINT" if all(-(2**63) <= value < 2**63 for value in values if value is not None) else "VARCHAR"
     return "DOUBLE" if kinds and kinds <= {int, float} else "VARCHAR"
-
-
-def _distinct(names: Sequence[str]) -> list[str]:
-    """Return `names` with a number behind repeated ones; case does not distinguish names."""
-    distinct: dict[str, str] = {}
-    for name in names:
-        number, free = 1, name
-        while free.lower() in distinct:
-            number += 1
-            free = f"{name}_{number}"
-        distinct[free.lower()] = free
-    return list(distinct.values())
 
 
 def _text(value: Any) -> str:

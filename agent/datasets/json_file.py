@@ -3,14 +3,15 @@
 import csv
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, time
 from decimal import Decimal
-from itertools import chain, count
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
+from datasphinx.agent.core.unused_name import unused_name
 from datasphinx.agent.datasets.dataset import Warning
 from datasphinx.agent.datasets.encoding import encoding_of
 from datasphinx.agent.datasets.limits import Loading
@@ -218,7 +219,7 @@ def _write_rows(rows: Iterator[Any], found: JsonRows, loading: Loading) -> None:
             has_decimals = False
             for name, value in _flat(row if isinstance(row, dict) else {"value": row}, ""):
                 if name not in names:
-                    names[name] = _unique(name, names.values())
+                    names[name] = unused_name(name, names.values())
                     if len(names) > loading.limits.max_columns:
                         raise loading.too_large("columns")
                 flat[names[name]] = value
@@ -230,13 +231,6 @@ def _write_rows(rows: Iterator[Any], found: JsonRows, loading: Loading) -> None:
     if not names:
         raise FileNotLoaded("file_empty", file=loading.file, where="")
     found.decimals = _decimals(found.path, rounded) if rounded else {}
-
-
-def _unique(name: str, taken: Iterable[str]) -> str:
-    """Return a name that differs from the others whatever the case of their letters."""
-    folded = {each.casefold() for each in taken}
-    numbered = (f"{name}_{number}" for number in count(2))
-    return next(each for each in chain([name], numbered) if each.casefold() not in folded)
 
 
 def _flat(row: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:

@@ -7,6 +7,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from datasphinx.agent.core.duckdb_text import quote_name
+from datasphinx.agent.core.unused_name import unused_name
 from datasphinx.agent.datasets.cells import STAGING, Cells, clean_sql, count_filled
 from datasphinx.agent.datasets.columns import ColumnPlan, code_name, infer_columns
 from datasphinx.agent.datasets.dataset import ColumnType, Report, Warning
@@ -98,9 +99,7 @@ class Layout:
             by_name = {name.casefold(): place for place, name in enumerate(names)}
             places.append(tuple(by_name[name.casefold()] for name in own))
         if label:
-            taken = {name.casefold() for name in names}
-            while label in taken:
-                label += "_"
+            label = unused_name(label, names)
             names.append(label)
         unnamed = {
             place
@@ -378,9 +377,7 @@ def _move_sections(
     if found.headings:
         place, name = first, names[first]
         if not found.has_own_column:
-            place, name = len(columns), _SECTION
-            while name in {each.casefold() for each in names}:
-                name += "_"
+            place, name = len(columns), unused_name(_SECTION, names)
             columns.append(Cells(place, columns[0].paired))
             names.append(name)
         fill_sections(work, _RAW, place, found.headings)

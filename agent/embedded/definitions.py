@@ -6,13 +6,13 @@ counts, COUNT. The statement that it writes is then rewritten with the expressio
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from datasphinx.agent.core.unused_name import unused_name
 from datasphinx.agent.embedded.grammar.columns import Kind
 from datasphinx.agent.knowledge.entries import MetricEntry
 from datasphinx.agent.knowledge.overlay import ChangedTables
@@ -144,12 +144,12 @@ def defined_columns(
             continue
         key = definition.tables[0]
         if isinstance(named.entry, MetricEntry):
-            name = _free_name(_NON_WORD.sub("_", named.item.name).strip("_").lower() or "metric", taken)
+            name = unused_name(_NON_WORD.sub("_", named.item.name).strip("_").lower() or "metric", taken)
             taken.add(name)
             metrics[key, name] = named
             question = question.replace(named.phrase, named.item.name, 1)
         elif definition.conditions:
-            name = _free_name(_TERM, taken - {name for _, name in terms})
+            name = unused_name(_TERM, taken - {name for _, name in terms})
             taken.add(name)
             terms.setdefault((key, name), []).append(named)
             values.append(LinkedValue(key, name, named.item.name, named.phrase))
@@ -165,11 +165,6 @@ def defined_columns(
         return DefinedColumns(catalog, selection, question)
     extended = replace(catalog, tables=ChangedTables(catalog, changes))
     return DefinedColumns(extended, chosen, question, values, metrics, terms)
-
-
-def _free_name(name: str, taken: Collection[str]) -> str:
-    """Return `name`, with a number if it is `taken`."""
-    return next(free for number in count(1) if (free := name if number == 1 else f"{name}_{number}") not in taken)
 
 
 def _condition(defined: NamedDefinition, column: exp.Column) -> exp.Expr:

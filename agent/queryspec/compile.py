@@ -14,6 +14,7 @@ from typing import Any
 from sqlglot import exp
 
 from datasphinx.agent.core.cancellation import Cancellation
+from datasphinx.agent.core.unused_name import unused_name
 from datasphinx.agent.engines.spelling import formula
 from datasphinx.agent.errors import QuerySpecInvalid
 from datasphinx.agent.queryspec.aggregates import aggregate, is_windowed, windowed
@@ -35,7 +36,7 @@ from datasphinx.agent.queryspec.spec import (
     conditions,
     output_name,
 )
-from datasphinx.agent.queryspec.statement import StatementParts, row_number, spelling_of, unused_name
+from datasphinx.agent.queryspec.statement import StatementParts, row_number, spelling_of
 from datasphinx.agent.schema.catalog import TIMES, TypeClass
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.dialects import print_statement

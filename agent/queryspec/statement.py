@@ -1,9 +1,10 @@
 """The parts of a statement that several queries in it share: spelling, bound values and the queries of its WITH."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from sqlglot import exp
 
+from datasphinx.agent.core.unused_name import unused_name
 from datasphinx.agent.engines import engine_of, engines
 from datasphinx.agent.engines.spelling import Spelling
 from datasphinx.agent.errors import ConfigurationError
@@ -52,16 +53,6 @@ class StatementParts:
         for name, inner in self._queries.items():
             query = query.with_(exp.to_identifier(name, quoted=True), as_=inner, copy=False)
         return query
-
-
-def unused_name(name: str, names: Collection[str]) -> str:
-    """Return `name`, or the first of `name_2`, `name_3` and so on that is not among `names` in any case."""
-    taken = {other.casefold() for other in names}
-    number, free = 1, name
-    while free.casefold() in taken:
-        number += 1
-        free = f"{name}_{number}"
-    return free
 
 
 def row_number(within: Sequence[exp.Expr], terms: Sequence[exp.Expr]) -> exp.Expr:

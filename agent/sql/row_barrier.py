@@ -5,6 +5,7 @@ Each engine has a construct into which conditions are not pushed: see `Engine.wi
 
 from sqlglot import exp
 
+from datasphinx.agent.core.unused_name import unused_name
 from datasphinx.agent.engines import engine_of
 
 
@@ -38,9 +39,4 @@ def filtered_table(query: exp.Expr) -> exp.Table | None:
 
 def cte_name(tree: exp.Expr) -> str:
     """Return a name for the common table expressions of barriers that does not occur in `tree`."""
-    names_in_use = {identifier.name.lower() for identifier in tree.find_all(exp.Identifier)}
-    name, number = "permitted_rows", 0
-    while name in names_in_use:
-        number += 1
-        name = f"permitted_rows_{number}"
-    return name
+    return unused_name("permitted_rows", (identifier.name for identifier in tree.find_all(exp.Identifier)))
