@@ -52,8 +52,20 @@ def calls(output: Mapping[str, Any], tool: str) -> list[dict[str, Any]]:
     return [each for each in output["audit"]["steps"] if each.get("tool") == tool]
 
 
+@pytest.fixture(scope="module")
+def shared_data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data directory for all tests of a file: what one has read of a file need not be read again."""
+    return tmp_path_factory.mktemp("data")
+
+
 @pytest.fixture
-def analyst(cache_dir: Path, stored_record: bool, tmp_path: Path) -> Callable[..., ScriptedAnalyst]:
+def data_dir(shared_data_dir: Path, stored_record: bool, tmp_path: Path) -> Path:
+    """The shared data directory, or one of its own for a test that reads its event log."""
+    return tmp_path / "data" if stored_record else shared_data_dir
+
+
+@pytest.fixture
+def analyst(cache_dir: Path, stored_record: bool, data_dir: Path) -> Callable[..., ScriptedAnalyst]:
     """A maker of analysts: the model's steps, checks and layouts, a checkpointer, and settings by name.
 
     Their event log is checked, and stored where `stored_record` says so.
@@ -68,7 +80,7 @@ def analyst(cache_dir: Path, stored_record: bool, tmp_path: Path) -> Callable[..
         **overrides: Any,
     ) -> ScriptedAnalyst:
         model = ScriptedModel({"AnalystStep": steps, "CheckedText": checks, "FileLayout": layouts})
-        settings = load_settings(cache_dir=cache_dir, data_dir=tmp_path / "data", **overrides)
+        settings = load_settings(cache_dir=cache_dir, data_dir=data_dir, **overrides)
         is_checked = settings.record and settings.record_url is None and not stored_record
         recorder = Recorder(EventCheck()) if is_checked else None
         services = Services(settings, model=model, embedded=embedded, recorder=recorder)
@@ -94,6 +106,6 @@ def sales(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def dataset(keep: Keep, tmp_path: Path) -> str:
+def dataset(keep: Keep, data_dir: Path) -> str:
     """The id of the dataset that `returns` becomes."""
-    return keep(tmp_path / "data", "returns.csv", RETURNS)
+    return keep(data_dir, "returns.csv", RETURNS)

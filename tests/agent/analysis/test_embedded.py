@@ -19,12 +19,12 @@ Ask = Callable[..., tuple[dict[str, Any], ScriptedModel]]
 
 
 @pytest.fixture
-def ask(cache_dir: Path, tmp_path: Path) -> Ask:
+def ask(cache_dir: Path, data_dir: Path) -> Ask:
     """A maker of outputs: the model's texts, the question, the files."""
 
     def make(texts: list[Any], question: str, *files: str, **decoding: Any) -> tuple[dict[str, Any], ScriptedModel]:
         model = ScriptedModel({"QuerySpec": texts})
-        settings = load_settings(cache_dir=cache_dir, data_dir=tmp_path / "data")
+        settings = load_settings(cache_dir=cache_dir, data_dir=data_dir)
         services = Services(settings, model=model, embedded=EmbeddedOptions(**decoding))
         return build_analyst(services).invoke({"question": question, "files": list(files)}), model
 

@@ -25,6 +25,12 @@ SURE = "Sales\nShop,Sold,Back\nOslo,1,0\nRiga,4,2\n"
 END = [step("finish", cannot_answer="It lacks all.")]
 
 
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Path:
+    """A data directory in which no other test has kept a layout."""
+    return tmp_path / "data"
+
+
 def last_dataset(agent: ScriptedAnalyst) -> Dataset:
     """The dataset that the model was told of last."""
     prompt = agent.prompts()[-1]

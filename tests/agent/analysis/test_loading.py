@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from datasphinx.agent.conversation.conversations import CANCELLATION, Conversations
@@ -13,6 +14,12 @@ from tests.agent.analysis.conftest import QUESTION, ScriptedAnalyst, step
 
 STAGES = ["read", "examine", "write"]
 FINISH = [step("run_query", query={"aggregations": [{"as": "n", "agg": "count", "col": "*"}]}), step("finish")]
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Path:
+    """A data directory in which no other test has loaded anything."""
+    return tmp_path / "data"
 
 
 def progress_of(chunks: list[Any]) -> list[tuple[int, float]]:

@@ -436,9 +436,9 @@ def test_the_column_of_a_number_is_the_one_that_the_answer_refers_to(analyst: An
 
 
 def test_columns_of_a_joined_file_have_their_own_names(
-    analyst: Analyst, dataset: str, keep: Any, tmp_path: Path
+    analyst: Analyst, dataset: str, keep: Any, data_dir: Path
 ) -> None:
-    other = keep(tmp_path / "data", "rates.csv", "账号,rate\nalpha,2\nbeta,3\n")
+    other = keep(data_dir, "rates.csv", "账号,rate\nalpha,2\nbeta,3\n")
     spec = {
         "joins": [{"dataset": other, "on": {"账号": "账号"}}],
         "group_by": ["账号", f"{other}.rate"],
@@ -594,9 +594,9 @@ def test_figures_may_come_from_every_result_that_is_named(analyst: Analyst, data
 
 @pytest.mark.parametrize(("stated", "answer"), [("de", "Es sind 1.234,5."), ("sv", "Es sind 1,234.5.")])
 def test_the_model_states_the_language_of_the_answer(
-    analyst: Analyst, keep: Any, tmp_path: Path, stated: str, answer: str
+    analyst: Analyst, keep: Any, data_dir: Path, stated: str, answer: str
 ) -> None:
-    dataset = keep(tmp_path / "data", "sales.csv", "sales\n1234.5\n")
+    dataset = keep(data_dir, "sales.csv", "sales\n1234.5\n")
     total = {"aggregations": [{"as": "sales", "agg": "sum", "col": "sales"}]}
     output = analyst([query(dataset, total), step("finish", answer="Es sind {sales}.", language=stated)]).ask(
         "Umsatz?", datasets=[dataset]
@@ -629,9 +629,9 @@ BY_MONTH = {"group_by": ["month"], "aggregations": [{"as": "sales", "agg": "sum"
     ],
 )
 def test_figures_and_periods_of_an_answer_are_references(
-    analyst: Analyst, keep: Any, tmp_path: Path, answer: str, expected: str | None
+    analyst: Analyst, keep: Any, data_dir: Path, answer: str, expected: str | None
 ) -> None:
-    dataset = keep(tmp_path / "data", "months.csv", MONTHS)
+    dataset = keep(data_dir, "months.csv", MONTHS)
     steps = [query(dataset, BY_MONTH), *[step("finish", answer=answer, formats={"month": "month"})] * 2]
     output = analyst(steps).ask("销售额的趋势如何？", datasets=[dataset])
 
@@ -669,8 +669,8 @@ def test_no_text_types_what_only_the_results_say(analyst: Analyst, dataset: str,
     assert "is typed" in agent.prompts()[2] or "with references" in agent.prompts()[2]
 
 
-def test_texts_without_rows_may_have_the_figures_of_the_schema(analyst: Analyst, keep: Any, tmp_path: Path) -> None:
-    years = keep(tmp_path / "data", "sales.csv", "year,sales\n2021,5\n2022,7\n2023,9\n")
+def test_texts_without_rows_may_have_the_figures_of_the_schema(analyst: Analyst, keep: Any, data_dir: Path) -> None:
+    years = keep(data_dir, "sales.csv", "year,sales\n2021,5\n2022,7\n2023,9\n")
     asked = step("ask_user", question="Which year is meant, 2022 or 2023?", options=["2022", "2023"])
     ended = step("finish", cannot_answer="The file has sales up to 2023 only.")
     wrong = step("ask_user", question="Is 2025 meant?", options=["2025", "2023"])
