@@ -20,7 +20,10 @@ function draw(text) {
   echarts.setPlatformAPI({ measureText });
   const chart = echarts.init(null, null, { renderer: "svg", ssr: true, width: WIDTH, height: HEIGHT });
   chart.setOption({ ...fitted(JSON.parse(text)), animation: false, backgroundColor: "#fff" });
-  return JSON.stringify(chart.renderToSVGString());
+  const drawing = chart.renderToSVGString();
+  // ECharts keeps every chart that is not disposed of.
+  chart.dispose();
+  return JSON.stringify(drawing);
 }
 
 function fitted({ formats = {}, language = "en", ...option }) {

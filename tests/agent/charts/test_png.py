@@ -16,7 +16,7 @@ from datasphinx.agent.formatting.formats import ColumnFormat
 from datasphinx.agent.messages import Language
 from datasphinx.agent.types import Result
 from tests.agent.charts.results import GOLDEN, HOSTILE, option, plot_spec, result, spec
-from tests.support.heavy import sample
+from tests.support.heavy import heavy, sample
 
 pytestmark = pytest.mark.integration
 
@@ -36,7 +36,7 @@ def drawn(rows: Result, chart_type: str, language: Language = "en", **more: Any)
 
 
 @pytest.mark.parametrize(
-    "path", [*GOLDEN, *RECORDED][:: sample(1, 5)], ids=lambda path: f"{path.parent.name}-{path.stem}"
+    "path", [*GOLDEN, *RECORDED][:: sample(1, 8)], ids=lambda path: f"{path.parent.name}-{path.stem}"
 )
 def test_a_stored_chart_is_drawn_with_its_title(path: Any) -> None:
     stored = json.loads(path.read_text(encoding="utf-8"))["option"]
@@ -52,6 +52,15 @@ def test_a_picture_is_the_same_each_time_and_has_no_metadata() -> None:
     assert struct.unpack(">II", picture[16:24]) == (1000, 600)
     assert not any(chunk in picture for chunk in (b"tEXt", b"iTXt", b"tIME"))
     assert png_of_option(stored) == picture
+
+
+def test_a_chart_that_was_drawn_leaves_nothing_in_memory() -> None:
+    """Else each drawing would take longer than the one before, and the limit of memory would be reached."""
+    sizes = []
+    for _ in range(3):
+        svg_of_option(option(ROWS, "bar", "x", "n"))
+        sizes.append(png._draw().memory()["memory_used_size"])
+    assert sizes[2] - sizes[1] < 10_000
 
 
 @pytest.mark.parametrize("package", ["quickjs", "resvg_py", "pylopdf_fonts_zh_cn"])
@@ -124,7 +133,7 @@ def test_up_to_24_names_stand_below_bars_and_of_periods_those_that_fit() -> None
     assert 3 < sum(text.endswith(", 2024") for text in drawn(days, "line")) < 24
 
 
-@pytest.mark.parametrize("chart_type", ["bar", "line", "area", "scatter"])
+@pytest.mark.parametrize("chart_type", ["bar", *heavy("line", "area", "scatter")])
 def test_legend_has_every_name_as_it_is(chart_type: str) -> None:
     names = ["_hidden", "$x_1$", HOSTILE]
     rows = result({"x": "string", "s": "string", "n": "integer"}, *((at, name, at) for at, name in enumerate(names)))
@@ -135,11 +144,10 @@ def test_legend_has_every_name_as_it_is(chart_type: str) -> None:
 @pytest.mark.parametrize(
     ("y_format", "kind", "unit", "shown"),
     [
-        ("number", "number", "", "2,500"),
         ("percent", "number", "", "2,500%"),
-        ("number", "percent", "", "2,500%"),
         ("number", "currency", "EUR", "€2,500"),
-        ("number", "duration", "days", "2,500 days"),
+        pytest.param("number", "percent", "", "2,500%", marks=pytest.mark.heavy),
+        pytest.param("number", "duration", "days", "2,500 days", marks=pytest.mark.heavy),
     ],
 )
 def test_axis_says_its_unit(y_format: str, kind: str, unit: str, shown: str) -> None:
@@ -152,16 +160,16 @@ def test_axis_says_its_unit(y_format: str, kind: str, unit: str, shown: str) -> 
 
 @pytest.mark.parametrize(
     ("language", "grouped", "half", "share"),
-    [("en", "12,000", "0.5", "0.5%"), ("ru", "12 000", "0,5", "0,5 %"), ("zh", "12,000", "0.5", "0.5%")],
+    [
+        pytest.param("en", "12,000", "0.5", "0.5%", marks=pytest.mark.heavy),
+        ("ru", "12 000", "0,5", "0,5 %"),
+    ],
 )
 def test_numbers_are_written_as_in_the_language_of_the_chart(
     language: Language, grouped: str, half: str, share: str
 ) -> None:
     rows = result({"x": "float", "n": "float"}, *((at / 10, 1200.0 * at) for at in range(11)))
-    for chart_type in ("line", "scatter"):
-        shown = drawn(rows, chart_type, language)
-        assert grouped in shown
-        assert chart_type == "line" or half.replace("5", "6") in shown
+    assert {grouped, half.replace("5", "6")} <= set(drawn(rows, "scatter", language))
     parts = result({"x": "string", "n": "integer"}, ("a", 1), ("b", 199))
     assert f"a: {share}" in drawn(parts, "pie", language)
     cells = result({"x": "string", "s": "string", "n": "float"}, ("a", "b", 0.5), ("c", "b", 12_000.0))
