@@ -13,14 +13,10 @@ Scripted = Callable[..., ScriptedAgent]
 PLAIN = [
     (HOW_MANY, COUNT["sql"]),
     ("Which 5 products are the most expensive?", "SELECT name, price FROM products ORDER BY price DESC LIMIT 5"),
-    ("Average salary by job title", "SELECT job_title, AVG(salary) AS salary FROM employees GROUP BY job_title"),
-    ("Orders by month of 2024", "SELECT strftime('%Y-%m', ordered_on) AS month, COUNT(*) AS n FROM orders "
-     "WHERE ordered_on BETWEEN '2024-01-01' AND '2024-12-31' GROUP BY month"),
-    ("Share of cancelled orders", "SELECT AVG(status = 'cancelled') AS share FROM orders"),
-]  # fmt: skip
+]
 
 
-@pytest.mark.parametrize(("question", "sql"), PLAIN, ids=["count", "ranking", "average", "trend", "share"])
+@pytest.mark.parametrize(("question", "sql"), PLAIN, ids=["count", "ranking"])
 @pytest.mark.parametrize(("validation", "expected"), [(True, 2), (False, 1)], ids=["validated", "not validated"])
 def test_plain_question_costs(scripted: Scripted, question: str, sql: str, validation: bool, expected: int) -> None:
     agent = scripted({"GeneratedSQL": [{"sql": sql}]}, enable_sql_validation=validation)
@@ -31,31 +27,13 @@ def test_plain_question_costs(scripted: Scripted, question: str, sql: str, valid
     assert sum(calls(agent).values()) == expected
 
 
-@pytest.mark.parametrize("rows", [0, 1, 20, 21])
+@pytest.mark.parametrize("rows", [1, 21])
 def test_a_table_is_not_narrated(scripted: Scripted, rows: int) -> None:
     sql = f"SELECT order_id, total_amount FROM orders LIMIT {rows}"
     agent = scripted({"GeneratedSQL": [{"sql": sql}]})
 
     assert len(agent.ask("List orders with their amounts")["tables"][0]["rows"]) == rows
     assert "NarratedAnswer" not in calls(agent)
-
-
-def test_a_long_table_in_the_text_is_cut(scripted: Scripted) -> None:
-    agent = scripted({"GeneratedSQL": [{"sql": "SELECT order_id FROM orders LIMIT 21"}]})
-    lines = agent.ask("List orders")["answer"].splitlines()
-
-    assert len([line for line in lines if line.startswith("| ")]) == 1 + 20
-
-
-def test_unknown_column_costs_no_check(scripted: Scripted) -> None:
-    """The catalog finds it: one more call writes the statement anew, and only that one is checked and gives rows."""
-    agent = scripted({"GeneratedSQL": [{"sql": "SELECT COUNT(ordr_id) AS orders FROM orders"}, COUNT]})
-    audit = agent.ask(HOW_MANY)["audit"]
-
-    assert calls(agent) == {"GeneratedSQL": 2, "SQLValidation": 1}
-    refused, ran = [run for step in audit["steps"] for run in step["statements"]]
-    assert "ordr_id" in refused["error"]
-    assert (ran["sql"], ran["error"]) == (COUNT["sql"], None)
 
 
 def test_reading_a_new_source_costs_no_call(scripted: Scripted, tmp_path: Path) -> None:
@@ -66,18 +44,6 @@ def test_reading_a_new_source_costs_no_call(scripted: Scripted, tmp_path: Path) 
 
 
 BY_STATUS = {"sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status"}
-NARRATED = {"answer": "{max.orders:status} dominates with {max.orders} orders."}
-NARRATION = "Delivered dominates with 9,488 orders."
-
-
-def test_words_on_request_cost_one_call(scripted: Scripted) -> None:
-    agent = scripted({"GeneratedSQL": [BY_STATUS], "NarratedAnswer": [NARRATED]}, clarify="never")
-    output = agent.ask("How many orders are there in each status?", output_type="string")
-
-    assert output["answer"].replace("\xa0", ",") == NARRATION
-    assert calls(agent)["NarratedAnswer"] == 1
-
-
 STATUSES = "Status, Orders\ncancelled, 527\ndelivered, 9,488\npending, 32\nshipped, 80"
 
 
