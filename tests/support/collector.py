@@ -1,11 +1,9 @@
 """Servers on loopback that keep what is sent to them: a collector of OpenTelemetry, and a LangSmith."""
 
 import gzip
-import json
-from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-from tests.support.loopback import LoopbackServer
+from tests.support.loopback import Handler, LoopbackServer
 
 
 class KeepingServer(LoopbackServer):
@@ -17,31 +15,21 @@ class KeepingServer(LoopbackServer):
         self.bodies: list[bytes] = []
         super().__init__(self._handler())
 
-    def _handler(keeper) -> type[BaseHTTPRequestHandler]:  # noqa: N805
-        class Handler(BaseHTTPRequestHandler):
+    def _handler(keeper) -> type[Handler]:  # noqa: N805
+        class Keeping(Handler):
             def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers.get("content-length", 0)))
+                body = self.body()
                 keeper.bodies.append(gzip.decompress(body) if body[:2] == b"\x1f\x8b" else body)
                 keeper.paths.append(self.path)
                 keeper.headers.append({name.lower(): value for name, value in self.headers.items()})
-                self._reply()
+                self.do_GET()
 
             def do_GET(self) -> None:
-                self._reply()
+                self.reply(b"" if self.path.startswith("/v1/") else b"{}")
 
             do_PATCH = do_POST
 
-            def _reply(self) -> None:
-                self.send_response(200)
-                content = b"" if self.path.startswith("/v1/") else json.dumps({}).encode()
-                self.send_header("content-length", str(len(content)))
-                self.end_headers()
-                self.wfile.write(content)
-
-            def log_message(self, format: str, *arguments: Any) -> None:
-                pass
-
-        return Handler
+        return Keeping
 
 
 class Collector(KeepingServer):

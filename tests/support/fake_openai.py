@@ -5,10 +5,9 @@ import re
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-from tests.support.loopback import LoopbackServer
+from tests.support.loopback import Handler, LoopbackServer
 
 USAGE = {"prompt_tokens": 120, "completion_tokens": 30, "total_tokens": 150}
 
@@ -88,13 +87,13 @@ class FakeOpenAI(LoopbackServer):
             return Reply(status=500)
         return answer if isinstance(answer, Reply) else Reply(answer)
 
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
+    def _handler(self) -> type[Handler]:
         fake = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Serving(Handler):
             def do_POST(self) -> None:
                 fake.headers.append(dict(self.headers))
-                request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                request = json.loads(self.body())
                 reply = fake._reply_to(request)
                 if reply.hang:
                     reply.hang.wait(10)
@@ -123,7 +122,4 @@ class FakeOpenAI(LoopbackServer):
                     self.wfile.write(piece)
                     self.wfile.flush()
 
-            def log_message(self, *_: object) -> None:
-                """Say nothing."""
-
-        return Handler
+        return Serving

@@ -6,6 +6,26 @@ from types import TracebackType
 from typing import Self
 
 
+class Handler(BaseHTTPRequestHandler):
+    """A handler that logs nothing."""
+
+    def body(self) -> bytes:
+        """Return what the client has sent."""
+        return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+
+    def reply(self, content: bytes = b"", status: int = 200, **headers: str) -> None:
+        """Send a whole response; `_` stands for `-` in the names of headers."""
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *arguments: object) -> None:
+        """Log nothing."""
+
+
 class LoopbackServer:
     """A server on a free port of 127.0.0.1 whose requests `handler` answers. Use it in a `with` block."""
 

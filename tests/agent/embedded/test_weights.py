@@ -1,4 +1,6 @@
 import hashlib
+import io
+import json
 import os
 import random
 import shutil
@@ -8,9 +10,7 @@ import zipfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import certifi
 import pytest
@@ -22,6 +22,7 @@ from datasphinx.agent.embedded.tiers import TIERS
 from datasphinx.agent.embedded.weights import Weights, Wheel, embedded_weights
 from datasphinx.agent.errors import Unavailable
 from tests.support.errors import of_code
+from tests.support.loopback import Handler, LoopbackServer
 
 pytestmark = pytest.mark.process
 
@@ -42,8 +43,6 @@ PART_SIZE = 80_000
 
 
 def wheel_of(content: bytes = CONTENT, member: str = MEMBER) -> bytes:
-    import io
-
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr("tiny_weights/__init__.py", "raise SystemExit('code of the package runs')")
@@ -60,7 +59,7 @@ def wheel_of_part(part: int, content: bytes = CONTENT) -> bytes:
 _PACKAGES = {"tiny-weights", "tiny-part1", "tiny-part2", "tiny-part3"}
 
 
-class PackageServer:
+class PackageServer(LoopbackServer):
     """Files at `/files/NAME`, indexes at `/simple` (HTML) and `/json`, on the loopback."""
 
     def __init__(self) -> None:
@@ -73,18 +72,13 @@ class PackageServer:
         self.ranges = True
         server = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Serving(Handler):
             def do_GET(self) -> None:
                 server.answer(self)
 
-            def log_message(self, *_: object) -> None:
-                pass
+        super().__init__(Serving)
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-
-    def answer(self, request: BaseHTTPRequestHandler) -> None:
+    def answer(self, request: Handler) -> None:
         self.requests.append((request.path, request.headers.get("Range")))
         self.authorizations.append(request.headers.get("Authorization"))
         folder, _, name = request.path.strip("/").partition("/")
@@ -93,19 +87,17 @@ class PackageServer:
             return self.send_file(request, self.files[name])
         if folder == "simple" and name in _PACKAGES:
             links = "".join(f'<a href="../../files/{file}#sha256=0">{file}</a>' for file in self.files)
-            return self.send(request, 200, f"<html><body>{links}</body></html>".encode(), "text/html")
+            return request.reply(f"<html><body>{links}</body></html>".encode(), Content_Type="text/html")
         if folder == "json" and name in _PACKAGES:
-            import json
-
             body = {"files": [{"filename": file, "url": f"{self.url}/files/{file}"} for file in self.files]}
-            return self.send(request, 200, json.dumps(body).encode(), "application/vnd.pypi.simple.v1+json")
-        return self.send(request, 404, b"not here", "text/plain")
+            return request.reply(json.dumps(body).encode(), Content_Type="application/vnd.pypi.simple.v1+json")
+        return request.reply(b"not here", 404)
 
-    def send_file(self, request: BaseHTTPRequestHandler, content: bytes) -> None:
+    def send_file(self, request: Handler, content: bytes) -> None:
         wanted = request.headers.get("Range")
         start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted and self.ranges else 0
         if start >= len(content):
-            return self.send(request, 416, b"", "text/plain")
+            return request.reply(status=416)
         request.send_response(206 if start else 200)
         if start:
             request.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
@@ -114,17 +106,6 @@ class PackageServer:
         end = start + self.stop_after.pop(0) if self.stop_after else len(content)
         request.wfile.write(content[start:end])
         return None
-
-    def send(self, request: BaseHTTPRequestHandler, status: int, body: bytes, kind: str) -> None:
-        request.send_response(status)
-        request.send_header("Content-Type", kind)
-        request.send_header("Content-Length", str(len(body)))
-        request.end_headers()
-        request.wfile.write(body)
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
 
 
 @pytest.fixture(autouse=True)
@@ -137,10 +118,9 @@ def no_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[PackageServer]:
-    server = PackageServer()
-    monkeypatch.setattr(package_index, "PYPI", f"{server.url}/json")
-    yield server
-    server.close()
+    with PackageServer() as server:
+        monkeypatch.setattr(package_index, "PYPI", f"{server.url}/json")
+        yield server
 
 
 @pytest.fixture

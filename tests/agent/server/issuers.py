@@ -5,16 +5,15 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
-from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from jwt.algorithms import get_default_algorithms
 
-from tests.support.loopback import LoopbackServer
+from tests.support.loopback import Handler, LoopbackServer
 
 AUDIENCE = "datasphinx"
 DISCOVERY, JWKS = "/.well-known/openid-configuration", "/keys"
@@ -72,28 +71,19 @@ def issuing() -> Iterator[Issuer]:
     """Yield a running issuer."""
     issuer = Issuer()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Serving(Handler):
         def do_GET(self) -> None:
             issuer.requests[self.path] += 1
             assert issuer.may_answer.wait(30)
             content = issuer.document(self.path)
             status = content if isinstance(content, int) else 200
             body = content if isinstance(content, bytes) else json.dumps(content).encode()
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
-            if 300 <= status < 400:
-                self.send_header("Location", issuer.url + JWKS)
-            self.end_headers()
-            try:
-                self.wfile.write(body)
-            except OSError:
-                # The client has stopped reading.
-                pass
+            moved = {"Location": issuer.url + JWKS} if 300 <= status < 400 else {}
+            # The client may have stopped reading.
+            with suppress(OSError):
+                self.reply(body, status, **moved)
 
-        def log_message(self, format: str, *args: Any) -> None:
-            """Log nothing."""
-
-    with LoopbackServer(Handler) as server:
+    with LoopbackServer(Serving) as server:
         issuer.url = server.url
         try:
             yield issuer

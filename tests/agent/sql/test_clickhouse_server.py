@@ -4,8 +4,6 @@ The server here answers HTTP with ClickHouse's engine in the process, and notes 
 """
 
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -14,7 +12,7 @@ from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.sql.database import Database
 from datasphinx.agent.sql.execute import execute
 from datasphinx.agent.types import Limits
-from tests.support.loopback import LoopbackServer
+from tests.support.loopback import Handler, LoopbackServer
 
 pytestmark = [pytest.mark.clickhouse, pytest.mark.server]
 LIMITS = Limits(timeout_s=7, row_limit=20, memory_mb=64)
@@ -29,20 +27,13 @@ def server() -> Iterator[tuple[str, list[tuple[str, str]]]]:
     pytest.importorskip("clickhouse_connect")
     received: list[tuple[str, str]] = []
 
-    class Handler(BaseHTTPRequestHandler):
+    class ClickHouse(Handler):
         def do_POST(self) -> None:
-            sql = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
+            sql = self.body().decode()
             received.append((parse_qs(urlsplit(self.path).query).get("session_id", [""])[0], sql))
-            body = b"" if sql.startswith("SET ") else chdb.query(sql, "TabSeparated").bytes()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            self.reply(b"" if sql.startswith("SET ") else chdb.query(sql, "TabSeparated").bytes())
 
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    with LoopbackServer(Handler) as http:
+    with LoopbackServer(ClickHouse) as http:
         yield f"clickhouse://reader@127.0.0.1:{http.port}/default", received
 
 

@@ -1,6 +1,6 @@
 """What validation is for, with default settings on the engines: fields and years that are not those of the question."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -8,7 +8,7 @@ import pytest
 from datasphinx.agent.sql.layout import in_lines
 from tests.agent.sql.engines import SERVERS, EngineUnderTest, over
 from tests.agent.walk import calls
-from tests.conftest import VALID, ScriptedAgent
+from tests.conftest import VALID, MakeAgent
 
 TABLES = (
     "CREATE TABLE sphinx_products (product_id INTEGER PRIMARY KEY, product_name VARCHAR(20))",
@@ -53,7 +53,7 @@ def sold(engine: EngineUnderTest) -> Iterator[EngineUnderTest]:
 )
 def test_doubtful_statements_are_corrected_and_right_ones_are_not_asked_about(
     sold: EngineUnderTest,
-    scripted: Callable[..., ScriptedAgent],
+    scripted: MakeAgent,
     question: str,
     written: str,
     corrected: str,

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from datasphinx.agent.sql.database import Database, parse_url
 from datasphinx.agent.sql.execute import execute
 from datasphinx.agent.types import Limits
 from tests.support.databases import open_url
-from tests.support.loopback import LoopbackServer
+from tests.support.loopback import Handler, LoopbackServer
 
 LIMITS = Limits(2.5, 10, max_bytes_billed=20_000_000)
 URLS = {
@@ -189,23 +188,14 @@ def bigquery(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[
     pytest.importorskip("sqlalchemy_bigquery")
     fake = BigQuery()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Service(Handler):
         def answer(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            status, value = fake.respond(self.command, self.path, body)
-            text = json.dumps(value).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(text)))
-            self.end_headers()
-            self.wfile.write(text)
+            status, value = fake.respond(self.command, self.path, self.body())
+            self.reply(json.dumps(value).encode(), status, Content_Type="application/json")
 
         do_GET = do_POST = answer
 
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    with LoopbackServer(Handler) as server:
+    with LoopbackServer(Service) as server:
         place = server.url
         account = {
             "type": "service_account", "project_id": "project", "client_email": "reader@project",
