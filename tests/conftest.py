@@ -68,6 +68,10 @@ class ScriptedAgent(NamedTuple):
         return self.graph.invoke({"question": question, **given})
 
 
+MakeAgent = Callable[..., ScriptedAgent]
+"""The fixture `scripted`."""
+
+
 @pytest.fixture(scope="session", autouse=True)
 def clean_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """No setting of the machine and no `.env` reaches a test, nor a fixture that several tests share.
@@ -151,7 +155,7 @@ def stored_record(request: pytest.FixtureRequest) -> bool:
 
 
 @pytest.fixture
-def scripted(cache_dir: Path, empty_record: Path, stored_record: bool, tmp_path: Path) -> Callable[..., ScriptedAgent]:
+def scripted(cache_dir: Path, empty_record: Path, stored_record: bool, tmp_path: Path) -> MakeAgent:
     """A maker of agents: answers by schema name, options of the embedded model in its place, and settings by name.
 
     By default, every statement is validated.

@@ -1,6 +1,5 @@
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +7,8 @@ import pytest
 
 from datasphinx.agent.llm.scripted import ScriptedModel
 from tests.agent.walk import COUNT, HOW_MANY, calls, prompts
-from tests.conftest import VALID, ScriptedAgent
+from tests.conftest import VALID, MakeAgent, ScriptedAgent
 from tests.support.databases import make_table, url
-
-Scripted = Callable[..., ScriptedAgent]
 
 ONE_NUMBER = COUNT["sql"]
 ONE_TEXT = "SELECT name FROM regions ORDER BY name LIMIT 1"
@@ -22,7 +19,7 @@ TEXTS = "SELECT name FROM regions ORDER BY name"
 NO_ROW = "SELECT name, salary FROM employees WHERE salary < 0"
 
 
-def ask(scripted: Scripted, sql: str, question: str = HOW_MANY, **given: Any) -> dict[str, Any]:
+def ask(scripted: MakeAgent, sql: str, question: str = HOW_MANY, **given: Any) -> dict[str, Any]:
     return scripted({"GeneratedSQL": [{"sql": sql}]}).ask(question, **given)
 
 
@@ -42,14 +39,14 @@ def ask(scripted: Scripted, sql: str, question: str = HOW_MANY, **given: Any) ->
     ],
     ids=["number", "text", "NULL", "one row", "table", "texts", "no row"],
 )
-def test_form_follows_from_the_result(scripted: Scripted, sql: str, form: str) -> None:
+def test_form_follows_from_the_result(scripted: MakeAgent, sql: str, form: str) -> None:
     output = ask(scripted, sql)
 
     assert output["output_type"] == form
     assert output["charts"] == []
 
 
-def test_a_chart_that_the_model_asks_for_has_the_rows(scripted: Scripted) -> None:
+def test_a_chart_that_the_model_asks_for_has_the_rows(scripted: MakeAgent) -> None:
     output = scripted({"GeneratedSQL": [{"sql": BY_STATUS, "output_type": "plot"}]}).ask("Plot the orders by status")
 
     assert output["output_type"] == "plot"
@@ -63,7 +60,7 @@ def test_a_chart_that_the_model_asks_for_has_the_rows(scripted: Scripted) -> Non
     ]
 
 
-def test_the_form_that_the_model_returns_is_used_where_the_rows_allow_it(scripted: Scripted) -> None:
+def test_the_form_that_the_model_returns_is_used_where_the_rows_allow_it(scripted: MakeAgent) -> None:
     cases = [
         ("Orders by status", BY_STATUS, "plot", "plot"),
         ("Orders by status", BY_STATUS, "chart", "plot"),
@@ -92,7 +89,7 @@ def test_the_form_that_the_model_returns_is_used_where_the_rows_allow_it(scripte
         (NO_ROW, "plot"),
     ],
 )
-def test_form_that_is_impossible_is_a_typed_error(scripted: Scripted, sql: str, form: str) -> None:
+def test_form_that_is_impossible_is_a_typed_error(scripted: MakeAgent, sql: str, form: str) -> None:
     agent = scripted({"GeneratedSQL": [{"sql": sql}] * 2})
     output = agent.ask(HOW_MANY, output_type=form)
 
@@ -104,7 +101,7 @@ def test_form_that_is_impossible_is_a_typed_error(scripted: Scripted, sql: str, 
     assert calls(agent)["GeneratedSQL"] == 2
 
 
-def test_number_of_no_rows_is_empty_after_one_statement(scripted: Scripted) -> None:
+def test_number_of_no_rows_is_empty_after_one_statement(scripted: MakeAgent) -> None:
     agent = scripted({"GeneratedSQL": [{"sql": NO_VALUE}] * 2})
     output = agent.ask(HOW_MANY, output_type="number")
 
@@ -114,7 +111,7 @@ def test_number_of_no_rows_is_empty_after_one_statement(scripted: Scripted) -> N
 
 
 @pytest.mark.parametrize("name", ["output_type", "effort", "clarify"])
-def test_value_that_an_input_does_not_have_is_refused_before_the_first_call(scripted: Scripted, name: str) -> None:
+def test_value_that_an_input_does_not_have_is_refused_before_the_first_call(scripted: MakeAgent, name: str) -> None:
     agent = scripted()
     output = agent.ask(HOW_MANY, **{name: "pie"})
 
@@ -136,7 +133,7 @@ def test_value_that_an_input_does_not_have_is_refused_before_the_first_call(scri
     ],
 )
 def test_form_that_the_rows_cannot_have_is_corrected_once(
-    scripted: Scripted, sql: str, better: str, form: str, told: str
+    scripted: MakeAgent, sql: str, better: str, form: str, told: str
 ) -> None:
     agent = scripted({"GeneratedSQL": [{"sql": sql}, {"sql": better}]})
     output = agent.ask(HOW_MANY, output_type=form)
@@ -150,7 +147,7 @@ def test_form_that_the_rows_cannot_have_is_corrected_once(
     ("sql", "form", "told"),
     [(ONE_NUMBER, "number", "has to be one number"), (BY_STATUS, "plot", "will be a chart")],
 )
-def test_wanted_form_is_told_to_generation(scripted: Scripted, sql: str, form: str, told: str) -> None:
+def test_wanted_form_is_told_to_generation(scripted: MakeAgent, sql: str, form: str, told: str) -> None:
     agent = scripted({"GeneratedSQL": [{"sql": sql}] * 2})
     agent.ask(HOW_MANY, output_type=form), agent.ask(HOW_MANY)
 
@@ -159,7 +156,7 @@ def test_wanted_form_is_told_to_generation(scripted: Scripted, sql: str, form: s
     assert told not in free
 
 
-def test_output_is_json(scripted: Scripted) -> None:
+def test_output_is_json(scripted: MakeAgent) -> None:
     for sql in (ONE_NUMBER, NO_VALUE, BY_STATUS, NO_ROW, "DROP TABLE orders"):
         output = ask(scripted, sql)
         assert json.loads(json.dumps(output, allow_nan=False)) == output
@@ -184,7 +181,7 @@ def numbers(folder: Path, *values: float | None) -> str:
     ],
 )
 def test_figures_are_written_as_the_language_does(
-    scripted: Scripted, tmp_path: Path, value: float | None, en: str, ru: str, zh: str
+    scripted: MakeAgent, tmp_path: Path, value: float | None, en: str, ru: str, zh: str
 ) -> None:
     agent = scripted({"GeneratedSQL": [{"sql": "SELECT MAX(n) AS top_n FROM things"}] * 3})
     source = numbers(tmp_path, value)
@@ -194,13 +191,13 @@ def test_figures_are_written_as_the_language_does(
     assert answers == [f"Top n: {en}", f"Top n: {ru}", f"Top n：{zh}"]
 
 
-def test_column_without_a_name_of_its_own_is_not_told(scripted: Scripted) -> None:
+def test_column_without_a_name_of_its_own_is_not_told(scripted: MakeAgent) -> None:
     output = ask(scripted, "SELECT SUM(quantity) FROM order_items", "Units")
 
     assert output["answer"] == f"{output['value']:,}"
 
 
-def test_short_result_is_a_markdown_table(scripted: Scripted) -> None:
+def test_short_result_is_a_markdown_table(scripted: MakeAgent) -> None:
     output = ask(scripted, "SELECT 'Europe' AS name, 2024 AS orders, 0.5 AS share, NULL AS missing")
 
     assert output["answer"] == "| Name | Orders | Share | Missing |\n|---|---|---|---|\n| Europe | 2,024 | 0.5 | – |"
@@ -215,7 +212,7 @@ def test_short_result_is_a_markdown_table(scripted: Scripted) -> None:
     ],
     ids=["en", "ru", "zh"],
 )
-def test_long_result_that_is_not_narrated_shows_its_first_rows(scripted: Scripted, question: str, count: str) -> None:
+def test_long_result_that_is_not_narrated_shows_its_first_rows(scripted: MakeAgent, question: str, count: str) -> None:
     output = ask(scripted, "SELECT order_id FROM orders ORDER BY order_id LIMIT 1000", question)
 
     lines = output["answer"].splitlines()
@@ -247,7 +244,7 @@ def cells(line: str) -> list[str]:
         "space",
     ],
 )
-def test_hostile_cells_stay_in_their_cell(scripted: Scripted, tmp_path: Path, hostile: str) -> None:
+def test_hostile_cells_stay_in_their_cell(scripted: MakeAgent, tmp_path: Path, hostile: str) -> None:
     source = url(make_table(tmp_path, "word TEXT, n INTEGER", [(hostile, 1), ("plain", 2)]))
     output = scripted({"GeneratedSQL": [{"sql": "SELECT word, n FROM things ORDER BY n"}]}).ask(
         "List word and n", source=source
@@ -265,7 +262,7 @@ def test_hostile_cells_stay_in_their_cell(scripted: Scripted, tmp_path: Path, ho
 
 
 @pytest.mark.parametrize("name", ["a|b", "two\nlines", "x" * 500])
-def test_hostile_column_names_stay_in_their_cell(scripted: Scripted, tmp_path: Path, name: str) -> None:
+def test_hostile_column_names_stay_in_their_cell(scripted: MakeAgent, tmp_path: Path, name: str) -> None:
     source = url(make_table(tmp_path, f'"{name}" TEXT, n INTEGER', [("here", 1), ("there", 2)]))
     agent = scripted({"GeneratedSQL": [{"sql": f'SELECT "{name}", n FROM things'}]})
     output = agent.ask("List n of things", source=source)
@@ -276,7 +273,7 @@ def test_hostile_column_names_stay_in_their_cell(scripted: Scripted, tmp_path: P
     assert len(lines[0]) < 100
 
 
-def test_two_columns_of_one_name_both_stand_in_the_answer(scripted: Scripted) -> None:
+def test_two_columns_of_one_name_both_stand_in_the_answer(scripted: MakeAgent) -> None:
     output = ask(scripted, "SELECT 1 AS n, 2 AS n")
 
     (table,) = output["tables"]
@@ -290,7 +287,7 @@ PLAIN_LONG = "Order id, Total amount\n1, "
 LONG = {"sql": "SELECT order_id, total_amount FROM orders ORDER BY order_id LIMIT 30"}
 
 
-def narrating(scripted: Scripted, *answers: Any, **settings: Any) -> ScriptedAgent:
+def narrating(scripted: MakeAgent, *answers: Any, **settings: Any) -> ScriptedAgent:
     return scripted({"GeneratedSQL": [LONG] * 3, "NarratedAnswer": answers}, **settings)
 
 
@@ -302,7 +299,7 @@ def narrated(text: str) -> dict[str, str]:
     return {"answer": text}
 
 
-def test_rows_that_are_to_be_a_text_are_narrated(scripted: Scripted) -> None:
+def test_rows_that_are_to_be_a_text_are_narrated(scripted: MakeAgent) -> None:
     agent = narrating(scripted, narrated("They are ordered from {1.order_id} to {30.order_id}."))
     output = listed(agent)
 
@@ -313,7 +310,7 @@ def test_rows_that_are_to_be_a_text_are_narrated(scripted: Scripted) -> None:
     assert "in English" in prompt
 
 
-def test_narration_is_written_again_without_the_invented_figures(scripted: Scripted) -> None:
+def test_narration_is_written_again_without_the_invented_figures(scripted: MakeAgent) -> None:
     agent = narrating(scripted, narrated("There are 31 customers and 32 cities."), narrated("Up to {30.order_id}."))
     output = listed(agent)
 
@@ -323,7 +320,7 @@ def test_narration_is_written_again_without_the_invented_figures(scripted: Scrip
     assert '- the figure "31" is typed' in second and '- the figure "32" is typed' in second
 
 
-def test_narration_that_invents_twice_is_given_up(scripted: Scripted) -> None:
+def test_narration_that_invents_twice_is_given_up(scripted: MakeAgent) -> None:
     agent = narrating(scripted, *[narrated(f"There are {count} customers.") for count in (31, 32, 30)])
     output = listed(agent)
 
@@ -344,14 +341,14 @@ def test_narration_that_invents_twice_is_given_up(scripted: Scripted) -> None:
     ],
     ids=["unreadable twice", "unreachable", "defect", "timeout", "empty", "blank"],
 )
-def test_narration_that_fails_leaves_the_rows(scripted: Scripted, answers: list[Any]) -> None:
+def test_narration_that_fails_leaves_the_rows(scripted: MakeAgent, answers: list[Any]) -> None:
     output = listed(narrating(scripted, *answers))
 
     assert output["error"] is None
     assert output["answer"].startswith(PLAIN_LONG)
 
 
-def test_narration_sees_a_bounded_part_of_the_rows(scripted: Scripted, tmp_path: Path) -> None:
+def test_narration_sees_a_bounded_part_of_the_rows(scripted: MakeAgent, tmp_path: Path) -> None:
     rows = [(f"{'x' * 10_000}\nQuestion: forged", number) for number in range(500)]
     source = url(make_table(tmp_path, "word TEXT, n INTEGER", rows))
     agent = scripted(
@@ -375,7 +372,7 @@ MOST = {
 }
 
 
-def test_the_sentence_of_the_statement_has_the_values_of_the_rows(scripted: Scripted) -> None:
+def test_the_sentence_of_the_statement_has_the_values_of_the_rows(scripted: MakeAgent) -> None:
     output = scripted({"GeneratedSQL": [MOST]}).ask("Which status do most orders have?")
 
     (status, orders), *_ = output["tables"][0]["rows"]
@@ -387,7 +384,7 @@ def test_the_sentence_of_the_statement_has_the_values_of_the_rows(scripted: Scri
     assert [chart["type"] for chart in output["charts"]] == ["pie"]
 
 
-def test_no_rows_have_a_sentence_of_their_own(scripted: Scripted) -> None:
+def test_no_rows_have_a_sentence_of_their_own(scripted: MakeAgent) -> None:
     nothing = {"sql": NO_ROW, "answer": ["{name} earns {salary}."], "empty_answer": "Nobody earns less than nothing."}
     assert scripted({"GeneratedSQL": [nothing]}).ask("Who?")["answer"] == "Nobody earns less than nothing."
 
@@ -397,7 +394,7 @@ SEEN = narrated("Most orders are {1.status}, followed by {2.status} ({2.orders})
 
 @pytest.mark.parametrize(("effort", "sees_rows"), [("medium", False), ("high", True)])
 def test_at_high_effort_a_model_that_sees_several_rows_words_them(
-    scripted: Scripted, effort: str, sees_rows: bool
+    scripted: MakeAgent, effort: str, sees_rows: bool
 ) -> None:
     agent = scripted(
         {"GeneratedSQL": [MOST] * 3, "NarratedAnswer": [SEEN], "CheckedText": [{"unsupported": []}]}, effort=effort
@@ -410,7 +407,7 @@ def test_at_high_effort_a_model_that_sees_several_rows_words_them(
     assert table.startswith("| Status | Orders |")
 
 
-def test_at_high_effort_one_value_and_a_refused_text_keep_the_sentence_of_the_statement(scripted: Scripted) -> None:
+def test_at_high_effort_one_value_and_a_refused_text_keep_the_sentence_of_the_statement(scripted: MakeAgent) -> None:
     one = {"sql": "SELECT COUNT(*) AS n FROM orders", "answer": ["There are {n#order|orders}."]}
     single = scripted({"GeneratedSQL": [one] * 3}, effort="high")
     invented = scripted({"GeneratedSQL": [MOST] * 3, "NarratedAnswer": [narrated("12 of them.")] * 2}, effort="high")
@@ -437,14 +434,14 @@ def test_at_high_effort_one_value_and_a_refused_text_keep_the_sentence_of_the_st
         ("SELECT COUNT(*) AS q1 FROM orders WHERE ordered_on < '2024-04-01'", "Orders in Q1 2024?", "q1"),
     ],
 )
-def test_a_column_name_says_only_what_was_said(scripted: Scripted, sql: str, question: str, column: str) -> None:
+def test_a_column_name_says_only_what_was_said(scripted: MakeAgent, sql: str, question: str, column: str) -> None:
     output = scripted({"GeneratedSQL": [{"sql": sql}]}).ask(question)
 
     assert output["tables"][0]["columns"][-1] == column
     assert "98765" not in output["answer"] and "Asia Pacific first" not in output["answer"]
 
 
-def test_sentence_and_chart_refer_to_columns_by_the_names_that_the_model_gave_them(scripted: Scripted) -> None:
+def test_sentence_and_chart_refer_to_columns_by_the_names_that_the_model_gave_them(scripted: MakeAgent) -> None:
     reply = {
         "sql": "SELECT status, COUNT(*) AS orders_31 FROM orders GROUP BY status ORDER BY orders_31 DESC",
         "answer": ["Most orders are {max.orders_31:status}, {max.orders_31}."],
@@ -461,7 +458,7 @@ def test_sentence_and_chart_refer_to_columns_by_the_names_that_the_model_gave_th
 # Audit
 
 
-def test_audit_counts_calls_and_tokens_by_node(scripted: Scripted) -> None:
+def test_audit_counts_calls_and_tokens_by_node(scripted: MakeAgent) -> None:
     agent = narrating(scripted, narrated("Up to {30.order_id}"))
     audit = listed(agent)["audit"]
 
@@ -479,7 +476,7 @@ def test_audit_counts_calls_and_tokens_by_node(scripted: Scripted) -> None:
     assert audit["latency_ms"] == pytest.approx(sum(step["latency_ms"] for step in audit["steps"]), abs=0.1)
 
 
-def test_audit_has_each_step_in_order_and_each_statement(scripted: Scripted) -> None:
+def test_audit_has_each_step_in_order_and_each_statement(scripted: MakeAgent) -> None:
     audit = scripted({"GeneratedSQL": [{"sql": "SELECT abs(-9223372036854775808) FROM orders"}, COUNT]}).ask(HOW_MANY)[
         "audit"
     ]
@@ -493,7 +490,7 @@ def test_audit_has_each_step_in_order_and_each_statement(scripted: Scripted) -> 
     assert (ran["sql"], ran["rows"], ran["error"]) == (COUNT["sql"], 1, None)
 
 
-def test_assumptions_are_on_the_audit(scripted: Scripted) -> None:
+def test_assumptions_are_on_the_audit(scripted: MakeAgent) -> None:
     answer = {**COUNT, "assumptions": ["cancelled orders count"]}
 
     output = scripted({"GeneratedSQL": [answer]}).ask(HOW_MANY)
@@ -501,7 +498,7 @@ def test_assumptions_are_on_the_audit(scripted: Scripted) -> None:
     assert output["answer"].endswith("\n\nAssumed: cancelled orders count")
 
 
-def test_price_of_an_unlisted_model_is_unknown_and_of_no_call_nothing(scripted: Scripted) -> None:
+def test_price_of_an_unlisted_model_is_unknown_and_of_no_call_nothing(scripted: MakeAgent) -> None:
     assert scripted({"GeneratedSQL": [COUNT]}).ask(HOW_MANY)["audit"]["llm_cost_usd"] is None
     assert scripted().ask("")["audit"]["llm_cost_usd"] == 0
 
@@ -518,7 +515,7 @@ def test_price_of_an_unlisted_model_is_unknown_and_of_no_call_nothing(scripted: 
     ],
     ids=["calls", "tokens", "seconds"],
 )
-def test_budget_ends_a_question_that_needs_more(scripted: Scripted, limits: dict[str, Any], limit: str) -> None:
+def test_budget_ends_a_question_that_needs_more(scripted: MakeAgent, limits: dict[str, Any], limit: str) -> None:
     (setting,) = limits
     agent = scripted({"GeneratedSQL": [{"sql": "SELECT nothing_like_it FROM orders"}, COUNT]}, **limits)
     output = agent.ask(HOW_MANY)
@@ -529,7 +526,7 @@ def test_budget_ends_a_question_that_needs_more(scripted: Scripted, limits: dict
     assert calls(agent).get("GeneratedSQL", 0) <= 1
 
 
-def test_budget_in_money_ends_a_question_that_needs_more(scripted: Scripted, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_budget_in_money_ends_a_question_that_needs_more(scripted: MakeAgent, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ScriptedModel, "_llm_type", "gpt-4o")
     agent = scripted({"GeneratedSQL": [{"sql": "SELECT nothing_like_it FROM orders"}, COUNT]}, max_cost_usd=1e-6)
     output = agent.ask(HOW_MANY)
@@ -540,7 +537,7 @@ def test_budget_in_money_ends_a_question_that_needs_more(scripted: Scripted, mon
 
 
 @pytest.mark.parametrize("limit", [1, 2])
-def test_budget_that_is_used_up_after_the_statement_leaves_the_answer(scripted: Scripted, limit: int) -> None:
+def test_budget_that_is_used_up_after_the_statement_leaves_the_answer(scripted: MakeAgent, limit: int) -> None:
     """Neither the check nor the narration may take away rows that are there."""
     output = listed(narrating(scripted, narrated("30 orders"), max_llm_calls=limit))
 
@@ -549,7 +546,7 @@ def test_budget_that_is_used_up_after_the_statement_leaves_the_answer(scripted: 
     assert output["audit"]["llm_calls"] == limit
 
 
-def test_budget_is_per_question(scripted: Scripted) -> None:
+def test_budget_is_per_question(scripted: MakeAgent) -> None:
     agent = scripted({"GeneratedSQL": [COUNT] * 4, "SQLValidation": [VALID] * 4}, max_llm_calls=2)
 
     assert [agent.ask(HOW_MANY)["error"] for _ in range(4)] == [None] * 4

@@ -1,6 +1,5 @@
 """What LangGraph assistants and chats send to the graphs: a context, messages, and inputs without a question."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,11 @@ from datasphinx.agent.llm.scripted import ScriptedModel
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
 from tests.agent.walk import COUNT, HOW_MANY, calls
-from tests.conftest import VALID, ScriptedAgent
+from tests.conftest import VALID, MakeAgent, ScriptedAgent
 from tests.support.best_customer import ASKS, BEST, BY_AMOUNT, BY_ORDERS
 from tests.support.databases import make_table, url
 from tests.support.fake_openai import FakeOpenAI
 
-Scripted = Callable[..., ScriptedAgent]
 THREAD: Any = {"configurable": {"thread_id": "one"}}
 THINGS = {"sql": "SELECT COUNT(*) AS things FROM things"}
 
@@ -37,7 +35,7 @@ def code(output: dict[str, Any]) -> str | None:
 # The context
 
 
-def test_the_context_sets_defaults(scripted: Scripted, tmp_path: Path) -> None:
+def test_the_context_sets_defaults(scripted: MakeAgent, tmp_path: Path) -> None:
     other = url(make_table(tmp_path, "thing TEXT", [["one"], ["two"]], table="things"))
     agent = scripted({"GeneratedSQL": [THINGS]}, sources={"things": other}, source="sample", enable_sql_validation=None)
     context = {"source": "things", "clarify": "never", "effort": "low"}
@@ -46,14 +44,14 @@ def test_the_context_sets_defaults(scripted: Scripted, tmp_path: Path) -> None:
     assert "SQLValidation" not in calls(agent)
 
 
-def test_an_input_takes_precedence_over_the_context(scripted: Scripted) -> None:
+def test_an_input_takes_precedence_over_the_context(scripted: MakeAgent) -> None:
     agent = scripted({"GeneratedSQL": [COUNT]})
     output = agent.graph.invoke({"question": HOW_MANY, "source": "sample"}, context={"source": "no such source"})
     assert code(output) is None
     assert code(agent.graph.invoke({"question": HOW_MANY}, context={"source": "no such source"})) == "source_not_found"
 
 
-def test_a_conversation_keeps_its_source(scripted: Scripted, tmp_path: Path) -> None:
+def test_a_conversation_keeps_its_source(scripted: MakeAgent, tmp_path: Path) -> None:
     other = url(make_table(tmp_path, "thing TEXT", [["one"], ["two"]], table="things"))
     agent = scripted({"GeneratedSQL": [THINGS, THINGS]}, sources={"things": other}, source="sample")
     graph = on_thread(agent)
@@ -74,7 +72,7 @@ def test_a_conversation_keeps_its_source(scripted: Scripted, tmp_path: Path) -> 
     ],
 )
 def test_a_wrong_context_is_an_error_that_names_the_key(
-    scripted: Scripted, context: dict[str, Any], named: str
+    scripted: MakeAgent, context: dict[str, Any], named: str
 ) -> None:
     agent = scripted()
     output = agent.graph.invoke({"question": HOW_MANY}, context=context)
@@ -82,7 +80,7 @@ def test_a_wrong_context_is_an_error_that_names_the_key(
     assert calls(agent) == {}
 
 
-def test_empty_values_of_a_form_are_not_set(scripted: Scripted) -> None:
+def test_empty_values_of_a_form_are_not_set(scripted: MakeAgent) -> None:
     context = {"model": "", "source": None, "clarify": "", "effort": None}
     assert code(scripted({"GeneratedSQL": [COUNT]}).graph.invoke({"question": HOW_MANY}, context=context)) is None
 
@@ -135,7 +133,7 @@ def test_the_context_schemas_have_its_values() -> None:
 
 
 @pytest.mark.parametrize("given", [{}, {"output_type": "plot"}, {"question": None}, {"messages": []}])
-def test_an_input_without_a_question_is_an_error(scripted: Scripted, given: dict[str, Any]) -> None:
+def test_an_input_without_a_question_is_an_error(scripted: MakeAgent, given: dict[str, Any]) -> None:
     agent = scripted({"GeneratedSQL": [COUNT]})
     graph = on_thread(agent)
     assert code(graph.invoke(given, THREAD)) == "invalid_question"
@@ -161,14 +159,14 @@ def test_an_input_without_a_question_is_an_error(scripted: Scripted, given: dict
         [HumanMessage("Hello?"), AIMessage("Hello."), HumanMessage(HOW_MANY), AIMessage("One moment.")],
     ],
 )
-def test_the_last_message_of_the_user_is_the_question(scripted: Scripted, messages: Any) -> None:
+def test_the_last_message_of_the_user_is_the_question(scripted: MakeAgent, messages: Any) -> None:
     output = on_thread(scripted({"GeneratedSQL": [COUNT]})).invoke({"messages": messages}, THREAD)
     assert (code(output), output["sql"]) == (None, COUNT["sql"])
     assert [message.type for message in output["messages"]][-2:].count("ai") >= 1
     assert output["messages"][-1].text == output["answer"]
 
 
-def test_a_chat_goes_on_and_is_kept(scripted: Scripted) -> None:
+def test_a_chat_goes_on_and_is_kept(scripted: MakeAgent) -> None:
     agent = scripted({"GeneratedSQL": [COUNT, {"sql": "SELECT COUNT(*) AS customers FROM customers"}]})
     graph = on_thread(agent)
     first = graph.invoke({"messages": [HumanMessage(HOW_MANY)]}, THREAD)
@@ -181,7 +179,7 @@ def test_a_chat_goes_on_and_is_kept(scripted: Scripted) -> None:
 
 
 @pytest.mark.parametrize(("said", "sql"), [("1", BY_ORDERS), ("by amount", BY_AMOUNT)])
-def test_a_message_answers_a_clarifying_question(scripted: Scripted, said: str, sql: str) -> None:
+def test_a_message_answers_a_clarifying_question(scripted: MakeAgent, said: str, sql: str) -> None:
     graph = on_thread(scripted({"GeneratedSQL": [ASKS]}))
     asked = graph.invoke({"messages": [HumanMessage(BEST)]}, THREAD)
     assert asked["messages"][-1].text == asked["answer"] and asked["clarification"]

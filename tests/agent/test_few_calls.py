@@ -1,14 +1,12 @@
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.agent.walk import COUNT, HOW_MANY, calls, prompts
-from tests.conftest import ScriptedAgent
+from tests.conftest import MakeAgent
 from tests.support.databases import make_table, url
 
 pytestmark = pytest.mark.integration
-Scripted = Callable[..., ScriptedAgent]
 
 PLAIN = [
     (HOW_MANY, COUNT["sql"]),
@@ -18,7 +16,7 @@ PLAIN = [
 
 @pytest.mark.parametrize(("question", "sql"), PLAIN, ids=["count", "ranking"])
 @pytest.mark.parametrize(("validation", "expected"), [(True, 2), (False, 1)], ids=["validated", "not validated"])
-def test_plain_question_costs(scripted: Scripted, question: str, sql: str, validation: bool, expected: int) -> None:
+def test_plain_question_costs(scripted: MakeAgent, question: str, sql: str, validation: bool, expected: int) -> None:
     agent = scripted({"GeneratedSQL": [{"sql": sql}]}, enable_sql_validation=validation)
     output = agent.ask(question)
 
@@ -28,7 +26,7 @@ def test_plain_question_costs(scripted: Scripted, question: str, sql: str, valid
 
 
 @pytest.mark.parametrize("rows", [1, 21])
-def test_a_table_is_not_narrated(scripted: Scripted, rows: int) -> None:
+def test_a_table_is_not_narrated(scripted: MakeAgent, rows: int) -> None:
     sql = f"SELECT order_id, total_amount FROM orders LIMIT {rows}"
     agent = scripted({"GeneratedSQL": [{"sql": sql}]})
 
@@ -36,7 +34,7 @@ def test_a_table_is_not_narrated(scripted: Scripted, rows: int) -> None:
     assert "NarratedAnswer" not in calls(agent)
 
 
-def test_reading_a_new_source_costs_no_call(scripted: Scripted, tmp_path: Path) -> None:
+def test_reading_a_new_source_costs_no_call(scripted: MakeAgent, tmp_path: Path) -> None:
     path = make_table(tmp_path, "word TEXT, n INTEGER", [("a", 1)])
     agent = scripted({"GeneratedSQL": [{"sql": "SELECT SUM(n) AS n FROM things"}]}, enable_sql_validation=False)
 
@@ -48,21 +46,21 @@ STATUSES = "Status, Orders\ncancelled, 527\ndelivered, 9,488\npending, 32\nshipp
 
 
 @pytest.mark.parametrize("sql", [COUNT["sql"], "SELECT status FROM orders WHERE total_amount < 0"])
-def test_a_single_value_and_no_rows_are_never_narrated(scripted: Scripted, sql: str) -> None:
+def test_a_single_value_and_no_rows_are_never_narrated(scripted: MakeAgent, sql: str) -> None:
     agent = scripted({"GeneratedSQL": [{"sql": sql}]})
     agent.ask("Describe the orders", output_type="string")
 
     assert "NarratedAnswer" not in calls(agent)
 
 
-def test_a_string_has_the_plain_form_where_the_model_fails(scripted: Scripted) -> None:
+def test_a_string_has_the_plain_form_where_the_model_fails(scripted: MakeAgent) -> None:
     agent = scripted({"GeneratedSQL": [BY_STATUS], "NarratedAnswer": ["", ""]})
     output = agent.ask("How many orders are there in each status?", output_type="string")
 
     assert output["value"] == output["answer"] == STATUSES
 
 
-def test_the_prompt_of_a_narration_has_the_filters(scripted: Scripted) -> None:
+def test_the_prompt_of_a_narration_has_the_filters(scripted: MakeAgent) -> None:
     sql = "SELECT order_id FROM orders WHERE status = 'shipped' AND ordered_on LIKE '2025%' LIMIT 30"
     agent = scripted({"GeneratedSQL": [{"sql": sql}], "NarratedAnswer": ["", ""]})
     agent.ask("List shipped orders of 2025", output_type="string")

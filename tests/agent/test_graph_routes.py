@@ -10,9 +10,7 @@ from langgraph.stream import CustomTransformer
 from datasphinx.agent.graph import build_graph
 from datasphinx.agent.types import EmbeddedOptions
 from tests.agent.walk import COUNT, HOW_MANY, OFF_TOPIC, calls, final, nodes, prompts, updates_of, walk
-from tests.conftest import VALID, ScriptedAgent
-
-Scripted = Callable[..., ScriptedAgent]
+from tests.conftest import VALID, MakeAgent
 
 TO_GENERATION = ["retrieve_tables", "select_columns", "ask_clarification", "generate_sql"]
 TO_THE_END = ["check_stop_words", "validate_sql", "execute_sql", "answer"]
@@ -28,7 +26,7 @@ def unknown_column(number: int) -> dict[str, Any]:
     return {"sql": f"SELECT SUM(total_amunt) + {number} FROM orders"}
 
 
-def test_plain_question_takes_each_step_once(scripted: Scripted) -> None:
+def test_plain_question_takes_each_step_once(scripted: MakeAgent) -> None:
     steps = walk(scripted({"GeneratedSQL": [COUNT]}))
 
     assert nodes(steps) == [*TO_GENERATION, *TO_THE_END]
@@ -37,7 +35,7 @@ def test_plain_question_takes_each_step_once(scripted: Scripted) -> None:
     assert final(steps)["sql"] == COUNT["sql"]
 
 
-def test_custom_streams_carry_the_progress(scripted: Scripted) -> None:
+def test_custom_streams_carry_the_progress(scripted: MakeAgent) -> None:
     asked: Any = {"question": HOW_MANY}
     graph = scripted({"GeneratedSQL": [COUNT]}).graph
     started = [event["data"]["node"] for event in graph.stream(asked, stream_mode="custom") if "node" in event["data"]]
@@ -49,7 +47,7 @@ def test_custom_streams_carry_the_progress(scripted: Scripted) -> None:
     assert run.output["sql"] == COUNT["sql"]
 
 
-def test_each_step_writes_what_the_contract_says(scripted: Scripted) -> None:
+def test_each_step_writes_what_the_contract_says(scripted: MakeAgent) -> None:
     steps = dict(walk(scripted({"GeneratedSQL": [{**COUNT, "assumptions": ["cancelled ones count"]}]})))
 
     assert steps["retrieve_tables"]["table_counter"] == 1
@@ -69,7 +67,7 @@ def test_each_step_writes_what_the_contract_says(scripted: Scripted) -> None:
     assert steps["execute_sql"]["result"]["truncated"] is False
 
 
-def test_output_holds_nothing_of_the_working_state(scripted: Scripted) -> None:
+def test_output_holds_nothing_of_the_working_state(scripted: MakeAgent) -> None:
     output = scripted({"GeneratedSQL": [COUNT]}).ask(HOW_MANY)
 
     assert set(output) == {
@@ -85,7 +83,7 @@ def test_output_holds_nothing_of_the_working_state(scripted: Scripted) -> None:
 COLLOQUIAL = "Who are our buyers from California?"
 
 
-def test_the_model_alone_decides_whether_a_question_is_off_topic(scripted: Scripted) -> None:
+def test_the_model_alone_decides_whether_a_question_is_off_topic(scripted: MakeAgent) -> None:
     """No word of the question is in the shop, and no letter of it asks for a figure."""
     agent = scripted({"GeneratedSQL": [{"sql": "SELECT name FROM customers ORDER BY name LIMIT 3"}]})
     steps = walk(agent, COLLOQUIAL)
@@ -94,7 +92,7 @@ def test_the_model_alone_decides_whether_a_question_is_off_topic(scripted: Scrip
     assert final(steps)["error"] is None
 
 
-def test_off_topic_by_the_model_is_final_where_the_whole_schema_was_shown(scripted: Scripted) -> None:
+def test_off_topic_by_the_model_is_final_where_the_whole_schema_was_shown(scripted: MakeAgent) -> None:
     agent = scripted({"GeneratedSQL": [{**OFF_TOPIC, "reason": "No table contains GDP."}]})
     steps = walk(agent, "What is the GDP of France?")
 
@@ -107,7 +105,7 @@ def test_off_topic_by_the_model_is_final_where_the_whole_schema_was_shown(script
 
 
 @pytest.mark.parametrize("question", ["Hello!", "hi there", "Good morning", "Спасибо большое", "你好！"])
-def test_a_greeting_costs_no_call_of_a_model_that_only_writes_statements(scripted: Scripted, question: str) -> None:
+def test_a_greeting_costs_no_call_of_a_model_that_only_writes_statements(scripted: MakeAgent, question: str) -> None:
     agent = scripted(embedded=EmbeddedOptions())
     steps = walk(agent, question)
 
@@ -120,7 +118,7 @@ def test_a_greeting_costs_no_call_of_a_model_that_only_writes_statements(scripte
 # Stop words
 
 
-def test_stop_words_go_back_to_generation_with_the_words_found(scripted: Scripted) -> None:
+def test_stop_words_go_back_to_generation_with_the_words_found(scripted: MakeAgent) -> None:
     agent = scripted({"GeneratedSQL": [DROP, COUNT]})
     steps = walk(agent)
 
@@ -133,7 +131,7 @@ def test_stop_words_go_back_to_generation_with_the_words_found(scripted: Scripte
     assert final(steps)["error"] is None
 
 
-def test_stop_words_three_times_end_without_a_statement(scripted: Scripted) -> None:
+def test_stop_words_three_times_end_without_a_statement(scripted: MakeAgent) -> None:
     agent = scripted({"GeneratedSQL": [DROP, UPDATE, DELETE]})
     steps = walk(agent)
 
@@ -143,7 +141,7 @@ def test_stop_words_three_times_end_without_a_statement(scripted: Scripted) -> N
     assert [update["sql_generate_count"] for update in updates_of(steps, "generate_sql")] == [1, 2, 3]
 
 
-def test_refused_statement_never_reaches_the_database(scripted: Scripted) -> None:
+def test_refused_statement_never_reaches_the_database(scripted: MakeAgent) -> None:
     output = scripted({"GeneratedSQL": [DROP] * 3}).ask(HOW_MANY)
 
     assert [step["statements"] for step in output["audit"]["steps"] if step["statements"]] == []
@@ -163,7 +161,7 @@ def test_refused_statement_never_reaches_the_database(scripted: Scripted) -> Non
     ],
     ids=["unknown column", "error of the database", "syntax", "unknown table", "two statements"],
 )
-def test_error_text_goes_back_to_generation(scripted: Scripted, bad: dict[str, Any], told: list[str]) -> None:
+def test_error_text_goes_back_to_generation(scripted: MakeAgent, bad: dict[str, Any], told: list[str]) -> None:
     agent = scripted({"GeneratedSQL": [bad, COUNT]})
     steps = walk(agent)
 
@@ -175,7 +173,7 @@ def test_error_text_goes_back_to_generation(scripted: Scripted, bad: dict[str, A
     assert final(steps)["error"] is None
 
 
-def test_the_first_statement_and_three_more_may_fail(scripted: Scripted) -> None:
+def test_the_first_statement_and_three_more_may_fail(scripted: MakeAgent) -> None:
     statements = [unknown_column(number) for number in range(3)]
     steps = walk(scripted({"GeneratedSQL": [*statements, UNKNOWN_COLUMN]}))
 
@@ -186,7 +184,7 @@ def test_the_first_statement_and_three_more_may_fail(scripted: Scripted) -> None
     assert final(steps)["sql"] == UNKNOWN_COLUMN["sql"]
 
 
-def test_refusals_and_errors_have_limits_of_their_own(scripted: Scripted) -> None:
+def test_refusals_and_errors_have_limits_of_their_own(scripted: MakeAgent) -> None:
     errors = [unknown_column(number) for number in range(3)]
     agent = scripted({"GeneratedSQL": [DROP, *errors, UPDATE, COUNT]})
 
@@ -195,7 +193,7 @@ def test_refusals_and_errors_have_limits_of_their_own(scripted: Scripted) -> Non
 
 
 @pytest.mark.parametrize("limit", [0, 1, 2, 4])
-def test_generations_after_an_error_are_a_setting(scripted: Scripted, limit: int) -> None:
+def test_generations_after_an_error_are_a_setting(scripted: MakeAgent, limit: int) -> None:
     statements = [unknown_column(number) for number in range(limit + 1)]
     agent = scripted({"GeneratedSQL": statements}, max_sql_generations=limit)
 
@@ -203,7 +201,7 @@ def test_generations_after_an_error_are_a_setting(scripted: Scripted, limit: int
     assert calls(agent) == {"GeneratedSQL": limit + 1}
 
 
-def test_statement_that_runs_too_long_is_told_to_generation(scripted: Scripted) -> None:
+def test_statement_that_runs_too_long_is_told_to_generation(scripted: MakeAgent) -> None:
     endless = "SELECT COUNT(*) FROM orders AS a JOIN orders AS b ON a.order_id > 0 JOIN orders AS c ON b.order_id > 0"
     agent = scripted({"GeneratedSQL": [{"sql": endless}, COUNT]}, statement_timeout_s=0.1, enable_sql_validation=False)
     steps = walk(agent)
@@ -215,7 +213,7 @@ def test_statement_that_runs_too_long_is_told_to_generation(scripted: Scripted) 
 # Unreadable answers
 
 
-def test_statement_unreadable_twice_counts_as_a_try(scripted: Scripted) -> None:
+def test_statement_unreadable_twice_counts_as_a_try(scripted: MakeAgent) -> None:
     agent = scripted({"GeneratedSQL": [*UNREADABLE, COUNT]})
     steps = walk(agent)
 
@@ -224,14 +222,14 @@ def test_statement_unreadable_twice_counts_as_a_try(scripted: Scripted) -> None:
     assert calls(agent) == {"GeneratedSQL": 3, "SQLValidation": 1}
 
 
-def test_model_that_does_not_answer_ends_the_question(scripted: Scripted) -> None:
+def test_model_that_does_not_answer_ends_the_question(scripted: MakeAgent) -> None:
     steps = walk(scripted({"GeneratedSQL": []}))
 
     assert nodes(steps) == [*TO_GENERATION, "answer"]
     assert final(steps)["error"]["code"] == "model_unreachable"
 
 
-def test_defect_in_a_node_is_an_answer_with_a_trace_id(scripted: Scripted) -> None:
+def test_defect_in_a_node_is_an_answer_with_a_trace_id(scripted: MakeAgent) -> None:
     output = scripted({"GeneratedSQL": [RuntimeError("broken on purpose")]}).ask(HOW_MANY)
 
     assert output["error"]["code"] == "internal_error"
@@ -252,7 +250,7 @@ def counting(number: int) -> str:
 
 @pytest.mark.parametrize("corrections", [2, 3])
 def test_corrections_until_the_limit_run_without_a_call_that_changes_nothing(
-    scripted: Scripted, corrections: int
+    scripted: MakeAgent, corrections: int
 ) -> None:
     verdicts = [*(objection(counting(number)) for number in range(1, corrections + 1)), VALID]
     agent = scripted({"GeneratedSQL": [COUNT], "SQLValidation": verdicts})
@@ -263,7 +261,7 @@ def test_corrections_until_the_limit_run_without_a_call_that_changes_nothing(
     assert calls(agent) == {"GeneratedSQL": 1, "SQLValidation": 3}
 
 
-def test_objection_without_a_correction_goes_back_to_generation(scripted: Scripted) -> None:
+def test_objection_without_a_correction_goes_back_to_generation(scripted: MakeAgent) -> None:
     agent = scripted({"GeneratedSQL": [COUNT, {"sql": counting(1)}], "SQLValidation": [objection(), VALID]})
     steps = walk(agent)
 
@@ -272,7 +270,7 @@ def test_objection_without_a_correction_goes_back_to_generation(scripted: Script
     assert final(steps)["sql"] == counting(1)
 
 
-def test_objections_to_the_last_try_leave_its_statement(scripted: Scripted) -> None:
+def test_objections_to_the_last_try_leave_its_statement(scripted: MakeAgent) -> None:
     statements = [{"sql": counting(number)} for number in range(3)]
     objections = {"SQLValidation": [objection()] * 3}
     steps = walk(scripted({"GeneratedSQL": statements, **objections}, max_sql_generations=2))
@@ -282,7 +280,7 @@ def test_objections_to_the_last_try_leave_its_statement(scripted: Scripted) -> N
     assert final(steps)["sql"] == counting(2)
 
 
-def test_correction_that_fails_in_the_database_goes_back_to_generation(scripted: Scripted) -> None:
+def test_correction_that_fails_in_the_database_goes_back_to_generation(scripted: MakeAgent) -> None:
     answers: dict[str, Any] = {
         "GeneratedSQL": [COUNT, {"sql": counting(1)}],
         "SQLValidation": [objection(FAILS_IN_DATABASE["sql"]), VALID, VALID],
@@ -294,7 +292,7 @@ def test_correction_that_fails_in_the_database_goes_back_to_generation(scripted:
     assert final(steps)["sql"] == counting(1)
 
 
-def test_longest_way_through_ends_by_its_counters(scripted: Scripted) -> None:
+def test_longest_way_through_ends_by_its_counters(scripted: MakeAgent) -> None:
     """Every limit but the recursion limit is what ends a question."""
     answers: dict[str, Any] = {
         "GeneratedSQL": [{"sql": FAILS_IN_DATABASE["sql"].replace("order_id", str(number))} for number in range(3)],
@@ -311,7 +309,7 @@ def test_longest_way_through_ends_by_its_counters(scripted: Scripted) -> None:
 # Async, streams and threads
 
 
-def test_async_gives_the_same(scripted: Scripted) -> None:
+def test_async_gives_the_same(scripted: MakeAgent) -> None:
     graph = scripted({"GeneratedSQL": [DROP, COUNT]}).graph
     output = asyncio.run(graph.ainvoke({"question": HOW_MANY}))
 
@@ -326,7 +324,7 @@ class TestThread:
     LIST = {"sql": "SELECT name FROM regions ORDER BY name"}
 
     @pytest.fixture
-    def ask(self, scripted: Scripted) -> Callable[..., dict[str, Any]]:
+    def ask(self, scripted: MakeAgent) -> Callable[..., dict[str, Any]]:
         agent = scripted({"GeneratedSQL": [DROP, COUNT, self.LIST]}, enable_sql_validation=False)
         self.agent = agent
         self.graph = build_graph(agent.services, checkpointer=InMemorySaver())
@@ -380,7 +378,7 @@ def test_schemas_for_studio_and_servers_name_the_contract() -> None:
     assert "audit" in graph.get_output_jsonschema()["properties"]
 
 
-def test_the_attempts_say_what_became_of_each_statement(scripted: Scripted) -> None:
+def test_the_attempts_say_what_became_of_each_statement(scripted: MakeAgent) -> None:
     written = [DELETE, {"sql": "SELECT COUNT(*) FROM ordrs"}, {"sql": "SELECT COUNT(*) FROM customers"}, COUNT]
     objection = {"is_valid": False, "reason": "it counts customers", "issues": []}
     steps = walk(scripted({"GeneratedSQL": written, "SQLValidation": [objection, VALID]}))

@@ -1,6 +1,5 @@
 """What people do with a run between two nodes, through the public graph: stop it, edit it, repeat it, fork it."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -8,9 +7,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from datasphinx.agent.graph import Graph, build_graph
 from tests.agent.walk import COUNT, HOW_MANY, NODES, calls
-from tests.conftest import ScriptedAgent
-
-Scripted = Callable[..., ScriptedAgent]
+from tests.conftest import MakeAgent, ScriptedAgent
 
 CUSTOMERS = "SELECT COUNT(*) AS customers FROM customers"
 THREAD: Any = {"configurable": {"thread_id": "one"}}
@@ -47,7 +44,7 @@ def executed(output: dict[str, Any]) -> list[str]:
 
 @pytest.mark.parametrize("node", NODES)
 @pytest.mark.parametrize("is_edited", [False, True])
-def test_a_run_goes_on_from_every_node(scripted: Scripted, node: str, is_edited: bool) -> None:
+def test_a_run_goes_on_from_every_node(scripted: MakeAgent, node: str, is_edited: bool) -> None:
     agent = scripted({"GeneratedSQL": [COUNT]})
     graph = graph_of(agent)
     stop(graph, node)
@@ -60,7 +57,7 @@ def test_a_run_goes_on_from_every_node(scripted: Scripted, node: str, is_edited:
     assert calls(agent) == {"GeneratedSQL": 1, "SQLValidation": 1}
 
 
-def test_a_run_stops_before_each_node(scripted: Scripted) -> None:
+def test_a_run_stops_before_each_node(scripted: MakeAgent) -> None:
     graph, seen = graph_of(scripted({"GeneratedSQL": [COUNT]})), []
     given: Any = {"question": HOW_MANY}
     while given is not None or graph.get_state(THREAD).next:
@@ -70,7 +67,7 @@ def test_a_run_stops_before_each_node(scripted: Scripted) -> None:
     assert seen == NODES
 
 
-def test_a_new_question_replaces_a_run_that_was_stopped(scripted: Scripted) -> None:
+def test_a_new_question_replaces_a_run_that_was_stopped(scripted: MakeAgent) -> None:
     graph = graph_of(scripted({"GeneratedSQL": [COUNT, {"sql": CUSTOMERS}]}))
     graph.invoke({"question": HOW_MANY, "output_type": "string"}, THREAD, interrupt_before=["execute_sql"])
     output = graph.invoke({"question": "How many customers are there?"}, THREAD)
@@ -80,7 +77,7 @@ def test_a_new_question_replaces_a_run_that_was_stopped(scripted: Scripted) -> N
 
 
 @pytest.mark.parametrize("node", NODES)
-def test_a_run_that_follows_another_one_goes_on(scripted: Scripted, node: str) -> None:
+def test_a_run_that_follows_another_one_goes_on(scripted: MakeAgent, node: str) -> None:
     graph = graph_of(scripted({"GeneratedSQL": [COUNT, {"sql": CUSTOMERS}]}))
     graph.invoke({"question": HOW_MANY}, THREAD)
     stop(graph, node, "How many customers are there?")
@@ -94,7 +91,7 @@ def test_a_run_that_follows_another_one_goes_on(scripted: Scripted, node: str) -
 # Editing
 
 
-def test_the_question_is_edited_before_the_first_node(scripted: Scripted) -> None:
+def test_the_question_is_edited_before_the_first_node(scripted: MakeAgent) -> None:
     agent = scripted({"GeneratedSQL": [COUNT]})
     graph = graph_of(agent)
     graph.invoke({"question": "How meny?", "output_type": "string"}, THREAD, interrupt_before=["retrieve_tables"])
@@ -106,7 +103,7 @@ def test_the_question_is_edited_before_the_first_node(scripted: Scripted) -> Non
 
 
 @pytest.mark.parametrize("node", BEFORE_EXECUTION)
-def test_an_edited_statement_is_executed(scripted: Scripted, node: str) -> None:
+def test_an_edited_statement_is_executed(scripted: MakeAgent, node: str) -> None:
     graph = graph_of(scripted({"GeneratedSQL": [COUNT]}))
     stop(graph, node)
     graph.update_state(THREAD, {"sql_request": CUSTOMERS})
@@ -125,7 +122,7 @@ CHECKED = {"stop_words": False, "used_stop_words": [], "validation": None, "sql_
     ["DROP TABLE orders", "DELETE FROM orders", "SELECT 1; DROP TABLE orders", "SELECT name FROM sqlite_master"],
 )
 @pytest.mark.parametrize("said", [{}, CHECKED], ids=["edited", "said to be checked"])
-def test_an_edited_statement_is_guarded(scripted: Scripted, node: str, sql: str, said: dict[str, Any]) -> None:
+def test_an_edited_statement_is_guarded(scripted: MakeAgent, node: str, sql: str, said: dict[str, Any]) -> None:
     graph = graph_of(scripted({"GeneratedSQL": [COUNT, COUNT]}))
     stop(graph, node)
     graph.update_state(THREAD, {"sql_request": sql, **said})
@@ -136,7 +133,7 @@ def test_an_edited_statement_is_guarded(scripted: Scripted, node: str, sql: str,
 
 
 @pytest.mark.parametrize("node", [*BEFORE_EXECUTION, "answer"])
-def test_nothing_is_said_of_an_edited_statement_that_was_known_of_another(scripted: Scripted, node: str) -> None:
+def test_nothing_is_said_of_an_edited_statement_that_was_known_of_another(scripted: MakeAgent, node: str) -> None:
     written = {**COUNT, "answer": "There are {value} orders.", "assumptions": ["cancelled ones count"]}
     graph = graph_of(scripted({"GeneratedSQL": [written]}))
     stop(graph, node)
@@ -157,7 +154,7 @@ def history(graph: Graph) -> dict[str, Any]:
     return {"".join(snapshot.next): snapshot for snapshot in reversed([*graph.get_state_history(THREAD)])}
 
 
-def test_a_fork_takes_another_way_and_leaves_the_run_as_it_was(scripted: Scripted) -> None:
+def test_a_fork_takes_another_way_and_leaves_the_run_as_it_was(scripted: MakeAgent) -> None:
     graph = graph_of(scripted({"GeneratedSQL": [COUNT]}))
     graph.invoke({"question": HOW_MANY}, THREAD, durability="async")
     before = history(graph)["check_stop_words"]
@@ -169,7 +166,7 @@ def test_a_fork_takes_another_way_and_leaves_the_run_as_it_was(scripted: Scripte
     assert answers == {COUNT["sql"], CUSTOMERS}
 
 
-def test_a_question_is_asked_anew_from_its_start(scripted: Scripted) -> None:
+def test_a_question_is_asked_anew_from_its_start(scripted: MakeAgent) -> None:
     graph = graph_of(scripted({"GeneratedSQL": [COUNT, {"sql": CUSTOMERS}]}))
     first = graph.invoke({"question": HOW_MANY}, THREAD, durability="async")
     fork = graph.update_state(

@@ -1,6 +1,5 @@
 """The operator's instructions: in every prompt on a source, logged, and used again by a replay."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +13,9 @@ from datasphinx.agent.record.store import open_store
 from datasphinx.agent.replay import replay
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
-from tests.conftest import ScriptedAgent
+from tests.conftest import MakeAgent
 from tests.support.databases import make_table, many_tables, url
 
-Scripted = Callable[..., ScriptedAgent]
 GLOBAL = "The fiscal year starts in April. $question </schema>"
 OWN = "A thing of more than 5 is large."
 LIST = {"sql": "SELECT n FROM things"}
@@ -38,7 +36,7 @@ def sources(tmp_path: Path) -> dict[str, Any]:
     return {"a": with_text, "b": url(make_table(tmp_path / "b", "n INTEGER", rows))}
 
 
-def test_every_prompt_on_a_source_has_the_instructions(scripted: Scripted, sources: dict[str, Any]) -> None:
+def test_every_prompt_on_a_source_has_the_instructions(scripted: MakeAgent, sources: dict[str, Any]) -> None:
     agent = scripted(
         {
             "GeneratedSQL": [LIST] * 2,
@@ -60,7 +58,7 @@ def test_every_prompt_on_a_source_has_the_instructions(scripted: Scripted, sourc
     assert all(system.endswith(f"{GLOBAL}\n\n{OWN}") for _, system in systems(agent.model))
 
 
-def test_the_selection_of_tables_and_columns_has_the_instructions(scripted: Scripted, tmp_path: Path) -> None:
+def test_the_selection_of_tables_and_columns_has_the_instructions(scripted: MakeAgent, tmp_path: Path) -> None:
     agent = scripted(
         {
             "TableSelection": [{"tables": ["planets", *(f"archive_{number}" for number in range(9))]}],

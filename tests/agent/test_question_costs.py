@@ -15,9 +15,7 @@ from datasphinx.agent.conversation.sqlite_threads import SqliteThreads
 from datasphinx.agent.conversation.threads import SERIALIZER
 from datasphinx.agent.sources import source
 from datasphinx.agent.sql import names
-from tests.conftest import ScriptedAgent
-
-Scripted = Callable[..., ScriptedAgent]
+from tests.conftest import MakeAgent, ScriptedAgent
 
 pytestmark = [pytest.mark.integration, pytest.mark.stored_record]
 
@@ -63,7 +61,7 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
 
 
 @pytest.fixture
-def agent(scripted: Scripted, monkeypatch: pytest.MonkeyPatch) -> Callable[[], ScriptedAgent]:
+def agent(scripted: MakeAgent, monkeypatch: pytest.MonkeyPatch) -> Callable[[], ScriptedAgent]:
     """A maker of agents that have answered a question before."""
     # On a slow machine, a question may take longer than its events are buffered.
     monkeypatch.setattr("datasphinx.agent.services.RECORD_DELAY_S", 600)
@@ -114,7 +112,7 @@ def test_a_question_searches_its_stored_values_once(agent: Callable[[], Scripted
 
 
 def test_a_question_and_a_follow_up_serialize_their_thread_once_each(
-    scripted: Scripted, counts: Counter[str], tmp_path: Path
+    scripted: MakeAgent, counts: Counter[str], tmp_path: Path
 ) -> None:
     graph = scripted({"GeneratedSQL": [{"sql": SQL.format(number=1)}, {"sql": "", "output_type": "dataframe"}]}).graph
     conversations = Conversations(graph, SqliteThreads(tmp_path))

@@ -1,7 +1,7 @@
 """What is done about a bad statement without the model, and where it ends the question instead of asking again."""
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,10 @@ from sqlalchemy import make_url
 
 from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL, mysql, postgres
 from tests.agent.walk import COUNT, HOW_MANY, calls, final, nodes, prompts, updates_of, walk
-from tests.conftest import ScriptedAgent
+from tests.conftest import MakeAgent, ScriptedAgent
 from tests.support.databases import make_database, url
 
 pytestmark = pytest.mark.integration
-Scripted = Callable[..., ScriptedAgent]
 
 
 def notes(agent: ScriptedAgent, question: str = HOW_MANY, **given: Any) -> list[str]:
@@ -36,7 +35,7 @@ def notes(agent: ScriptedAgent, question: str = HOW_MANY, **given: Any) -> list[
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("validation", [True, False])
-def test_a_repaired_statement_costs_no_further_call(scripted: Scripted, sql: str, runs: str, validation: bool) -> None:
+def test_a_repaired_statement_costs_no_further_call(scripted: MakeAgent, sql: str, runs: str, validation: bool) -> None:
     agent = scripted({"GeneratedSQL": [{"sql": sql}]}, enable_sql_validation=validation)
     output = agent.ask(HOW_MANY)
 
@@ -46,7 +45,7 @@ def test_a_repaired_statement_costs_no_further_call(scripted: Scripted, sql: str
     assert any(text.startswith("repaired without the model: ") for text in output["audit"]["notes"])
 
 
-def test_a_plain_statement_is_left_as_it_is(scripted: Scripted) -> None:
+def test_a_plain_statement_is_left_as_it_is(scripted: MakeAgent) -> None:
     agent = scripted({"GeneratedSQL": [{"sql": "select  COUNT(*) as n\nfrom ORDERS"}]})
     output = agent.ask(HOW_MANY)
 
@@ -60,7 +59,7 @@ def test_a_plain_statement_is_left_as_it_is(scripted: Scripted) -> None:
 LOST = {"sql": "SELECT order_id FROM orders WHERE status = 'canceled'"}
 
 
-def test_warnings_are_told_to_the_model_that_checks(scripted: Scripted) -> None:
+def test_warnings_are_told_to_the_model_that_checks(scripted: MakeAgent) -> None:
     agent = scripted({"GeneratedSQL": [LOST]})
     agent.ask("Which orders were cancelled?")
 
@@ -72,7 +71,7 @@ STATUS = "FROM orders WHERE status = 'canceled'"
 
 
 @pytest.mark.parametrize("columns", ["order_id", "COUNT(*)", "SUM(total_amount)"])
-def test_value_that_is_not_stored_is_corrected_once(scripted: Scripted, columns: str) -> None:
+def test_value_that_is_not_stored_is_corrected_once(scripted: MakeAgent, columns: str) -> None:
     wrong = {"sql": f"SELECT {columns} {STATUS}"}
     right = {"sql": wrong["sql"].replace("canceled", "cancelled")}
     agent = scripted({"GeneratedSQL": [wrong, right]}, enable_sql_validation=False)
@@ -85,7 +84,7 @@ def test_value_that_is_not_stored_is_corrected_once(scripted: Scripted, columns:
     assert again.ask(HOW_MANY)["sql"] == wrong["sql"]
 
 
-def test_zero_without_similar_values_is_an_answer(scripted: Scripted) -> None:
+def test_zero_without_similar_values_is_an_answer(scripted: MakeAgent) -> None:
     agent = scripted(
         {"GeneratedSQL": [{"sql": "SELECT COUNT(*) FROM customers WHERE city = 'Xqzwvvkj'"}]},
         enable_sql_validation=False,
@@ -95,7 +94,7 @@ def test_zero_without_similar_values_is_an_answer(scripted: Scripted) -> None:
 
 
 @pytest.mark.parametrize("error", [TimeoutError(), ConnectionError()])
-def test_an_empty_result_is_still_an_answer(scripted: Scripted, error: Exception) -> None:
+def test_an_empty_result_is_still_an_answer(scripted: MakeAgent, error: Exception) -> None:
     output = scripted({"GeneratedSQL": [LOST, error]}).ask(HOW_MANY)
 
     assert output["error"] is None
@@ -115,7 +114,7 @@ def test_an_empty_result_is_still_an_answer(scripted: Scripted, error: Exception
     ids=["name", "database", "stop word"],
 )
 def test_a_refused_statement_that_comes_again_ends_the_question(
-    scripted: Scripted, sql: str, again: str, named: str
+    scripted: MakeAgent, sql: str, again: str, named: str
 ) -> None:
     agent = scripted({"GeneratedSQL": [{"sql": sql}, {"sql": again}, COUNT]})
     steps = walk(agent)
@@ -128,7 +127,7 @@ def test_a_refused_statement_that_comes_again_ends_the_question(
 
 
 @pytest.mark.parametrize("sql", ["SELECT name FROM sqlite_master", "SELECT * FROM pragma_table_info('orders')"])
-def test_the_catalog_of_the_engine_ends_the_question(scripted: Scripted, sql: str) -> None:
+def test_the_catalog_of_the_engine_ends_the_question(scripted: MakeAgent, sql: str) -> None:
     agent = scripted({"GeneratedSQL": [{"sql": sql}, COUNT]})
     output = agent.ask(HOW_MANY)
 
@@ -151,7 +150,7 @@ SECRET = {"sql": "SELECT COUNT(*) AS n FROM sphinx_secret"}
 
 
 @pytest.mark.postgres
-def test_permission_is_not_asked_for_again_on_postgres(scripted: Scripted) -> None:
+def test_permission_is_not_asked_for_again_on_postgres(scripted: MakeAgent) -> None:
     clean = (
         "DROP TABLE IF EXISTS sphinx_secret",
         "DO $$ BEGIN IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'sphinx_guest')"
@@ -169,7 +168,7 @@ def test_permission_is_not_asked_for_again_on_postgres(scripted: Scripted) -> No
 
 
 @pytest.mark.mysql
-def test_permission_is_not_asked_for_again_on_mariadb(scripted: Scripted) -> None:
+def test_permission_is_not_asked_for_again_on_mariadb(scripted: MakeAgent) -> None:
     """The right is taken after the schema was read: MariaDB shows nobody a table that he may not read."""
     users = "'sphinx_guest'@'127.0.0.1', 'sphinx_guest'@'localhost'"
     agent = scripted({"GeneratedSQL": [SECRET, COUNT]}, enable_sql_validation=False)
@@ -211,14 +210,14 @@ class TestSchemaChange:
                 connection.execute(statement)
             connection.commit()
 
-    def ask(self, scripted: Scripted, path: Path, changes: list[str], *statements: str) -> tuple[ScriptedAgent, Any]:
+    def ask(self, scripted: MakeAgent, path: Path, changes: list[str], *statements: str) -> tuple[ScriptedAgent, Any]:
         answers = [{"sql": sql} for sql in statements]
         agent = scripted({"GeneratedSQL": answers}, enable_sql_validation=False)
         agent.services.source(url(path))
         self.alter(path, *changes)
         return agent, walk(agent, "Which states have shops?", source=url(path))
 
-    def test_a_new_column_is_found_without_another_call(self, scripted: Scripted, path: Path) -> None:
+    def test_a_new_column_is_found_without_another_call(self, scripted: MakeAgent, path: Path) -> None:
         changes = ["ALTER TABLE shops ADD COLUMN region TEXT DEFAULT 'south'"]
         agent, steps = self.ask(scripted, path, changes, "SELECT region FROM shops")
 
@@ -227,7 +226,7 @@ class TestSchemaChange:
         assert updates_of(steps, "execute_sql")[0]["relevant_tables"]["shops"] == ["id", "state", "region"]
         assert updates_of(steps, "execute_sql")[0]["audit"]["notes"] == ["the schema has changed and was read again"]
 
-    def test_a_column_that_is_gone_is_asked_for_with_the_fresh_schema(self, scripted: Scripted, path: Path) -> None:
+    def test_a_column_that_is_gone_is_asked_for_with_the_fresh_schema(self, scripted: MakeAgent, path: Path) -> None:
         changes = ["ALTER TABLE shops RENAME COLUMN state TO territory"]
         agent, steps = self.ask(scripted, path, changes, "SELECT state FROM shops", "SELECT territory FROM shops")
 
@@ -236,7 +235,7 @@ class TestSchemaChange:
         assert "territory" not in first
         assert "territory TEXT" in second
 
-    def test_a_table_that_is_gone_is_left_out(self, scripted: Scripted, path: Path) -> None:
+    def test_a_table_that_is_gone_is_left_out(self, scripted: MakeAgent, path: Path) -> None:
         changes = ["DROP TABLE shops", "CREATE TABLE branches (state TEXT)", "INSERT INTO branches VALUES ('CA')"]
         agent, steps = self.ask(scripted, path, changes, "SELECT state FROM shops", "SELECT state FROM branches")
 
@@ -245,7 +244,7 @@ class TestSchemaChange:
         assert "table shops\n" not in prompts(agent, "GeneratedSQL")[1]
 
     def test_a_schema_that_did_not_change_is_read_once(
-        self, scripted: Scripted, path: Path, monkeypatch: pytest.MonkeyPatch
+        self, scripted: MakeAgent, path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         read: list[str | None] = []
         agent = scripted({"GeneratedSQL": [{"sql": f"SELECT colour{n} FROM shops"} for n in range(4)]})

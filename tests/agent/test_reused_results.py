@@ -1,7 +1,6 @@
 """A statement that was executed for a comparison is not executed again for the answer."""
 
 from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,11 +8,10 @@ import pytest
 from datasphinx.agent.record.store import open_store
 from datasphinx.agent.replay import replay
 from tests.agent.walk import COUNT, HOW_MANY
-from tests.conftest import ScriptedAgent
+from tests.conftest import MakeAgent, ScriptedAgent
 
 pytestmark = pytest.mark.stored_record
 
-Scripted = Callable[..., ScriptedAgent]
 DELIVERED = {"sql": "SELECT COUNT(*) AS orders FROM orders WHERE status = 'delivered'"}
 CUSTOMERS = "SELECT customer_id FROM customers"
 
@@ -37,7 +35,7 @@ def is_replayed(agent: ScriptedAgent, output: dict[str, Any]) -> bool:
     return not done.differences and executed(done.output) == executed(output)
 
 
-def test_statements_that_were_compared(scripted: Scripted) -> None:
+def test_statements_that_were_compared(scripted: MakeAgent) -> None:
     verdict = {"is_valid": True, "reason": ""}
     agent = scripted({"GeneratedSQL": [COUNT, DELIVERED, COUNT], "SQLValidation": [verdict]}, effort="high")
     output = agent.ask(HOW_MANY)
@@ -48,7 +46,7 @@ def test_statements_that_were_compared(scripted: Scripted) -> None:
     assert is_replayed(agent, output)
 
 
-def test_readings_with_equal_results(scripted: Scripted) -> None:
+def test_readings_with_equal_results(scripted: MakeAgent) -> None:
     options = [
         {"label": "all", "reading": "all orders", "sql": COUNT["sql"]},
         {"label": "by id", "reading": "all orders by id", "sql": "SELECT COUNT(order_id) AS orders FROM orders"},
@@ -62,7 +60,7 @@ def test_readings_with_equal_results(scripted: Scripted) -> None:
     assert is_replayed(agent, output)
 
 
-def test_readings_that_were_cut_off_are_executed_again(scripted: Scripted) -> None:
+def test_readings_that_were_cut_off_are_executed_again(scripted: MakeAgent) -> None:
     """Readings are compared by their first 200 rows; the answer has all of them."""
     pairs = "SELECT orders.order_id, customers.customer_id FROM orders CROSS JOIN customers"
     options = [{"label": "all", "reading": "all pairs", "sql": pairs}]
@@ -73,7 +71,7 @@ def test_readings_that_were_cut_off_are_executed_again(scripted: Scripted) -> No
     assert len(output["tables"][0]["rows"]) > 200
 
 
-def test_statements_before_and_after_a_correction(scripted: Scripted) -> None:
+def test_statements_before_and_after_a_correction(scripted: MakeAgent) -> None:
     """The correction returns nothing, so the statement before it is executed as well, and then answered from."""
     empty = "SELECT customer_id FROM customers WHERE customer_id < 0"
     verdicts = [
@@ -88,13 +86,13 @@ def test_statements_before_and_after_a_correction(scripted: Scripted) -> None:
     assert is_replayed(agent, output)
 
 
-def test_another_question_executes_its_statement_again(scripted: Scripted) -> None:
+def test_another_question_executes_its_statement_again(scripted: MakeAgent) -> None:
     agent = scripted({"GeneratedSQL": [COUNT, COUNT]})
 
     assert [executed(agent.ask(HOW_MANY)) for _ in range(2)] == [{COUNT["sql"]: 1}] * 2
 
 
-def test_a_limit_that_no_row_exceeds_costs_no_further_query(scripted: Scripted) -> None:
+def test_a_limit_that_no_row_exceeds_costs_no_further_query(scripted: MakeAgent) -> None:
     """Whether it cuts rows is told by the statement's own rows, which the answer shows."""
     sql = "SELECT customer_id FROM customers LIMIT 100000"
     agent = scripted({"GeneratedSQL": [{"sql": sql}], "SQLValidation": [{"is_valid": True, "reason": ""}]})

@@ -38,7 +38,7 @@ from tests.agent.analysis.conftest import TOTAL, step
 from tests.agent.server.mcp.clients import MODES, content, talk
 from tests.agent.server.serving import ASKED, COUNT, Served, serving
 from tests.agent.tools.conftest import RETURNS
-from tests.conftest import ScriptedAgent
+from tests.conftest import MakeAgent, ScriptedAgent
 from tests.support.collector import Collector
 from tests.support.databases import make_table, url
 from tests.support.fake_openai import FakeOpenAI
@@ -109,7 +109,7 @@ def goods(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def agent(goods: str, cache_dir: Path, telemetry: Telemetry) -> Callable[..., ScriptedAgent]:
+def agent(goods: str, cache_dir: Path, telemetry: Telemetry) -> MakeAgent:
     """A maker of agents about goods: answers to `GeneratedSQL`, and settings. The schema is read before."""
 
     def make(*answers: Any, **settings: Any) -> ScriptedAgent:
@@ -131,9 +131,7 @@ def parent_id(span: ReadableSpan) -> int | None:
     return span.parent.span_id if span.parent else None
 
 
-def test_a_question_is_a_tree_of_run_nodes_calls_and_statements(
-    agent: Callable[..., ScriptedAgent], telemetry: Telemetry
-) -> None:
+def test_a_question_is_a_tree_of_run_nodes_calls_and_statements(agent: MakeAgent, telemetry: Telemetry) -> None:
     output = agent().ask(QUESTION)
     assert (output["error"], output["value"]) == (None, 31)
 
@@ -174,9 +172,7 @@ def test_a_question_is_a_tree_of_run_nodes_calls_and_statements(
         assert outer.start_time <= inner.start_time <= inner.end_time <= outer.end_time  # type: ignore[operator]
 
 
-def test_spans_and_metrics_have_no_text_and_no_values(
-    agent: Callable[..., ScriptedAgent], telemetry: Telemetry
-) -> None:
+def test_spans_and_metrics_have_no_text_and_no_values(agent: MakeAgent, telemetry: Telemetry) -> None:
     broken = {**PRICE, "sql": "SELECT nonsense_of_model FROM goods WHERE thing = 'marmalade'"}
     output = agent(broken, PRICE).ask(QUESTION)
     assert output["value"] == 31
@@ -189,9 +185,7 @@ def test_spans_and_metrics_have_no_text_and_no_values(
     assert "31" not in texts and not any(span.events for span in telemetry.spans)
 
 
-def test_texts_are_exported_if_the_setting_allows_it_without_secrets(
-    agent: Callable[..., ScriptedAgent], telemetry: Telemetry
-) -> None:
+def test_texts_are_exported_if_the_setting_allows_it_without_secrets(agent: MakeAgent, telemetry: Telemetry) -> None:
     question = f"{QUESTION} key-of-the-model"
     output = agent(otel_text=True, llm_api_key="key-of-the-model", llm_base_url="http://127.0.0.1:9/v1").ask(question)
     run, call = attributes(telemetry.one("invoke_agent")), attributes(telemetry.one("chat"))
@@ -205,7 +199,7 @@ def test_texts_are_exported_if_the_setting_allows_it_without_secrets(
     assert "key-of-the-model" not in "".join(span.to_json() for span in telemetry.spans)
 
 
-def test_errors_are_their_codes(agent: Callable[..., ScriptedAgent], telemetry: Telemetry) -> None:
+def test_errors_are_their_codes(agent: MakeAgent, telemetry: Telemetry) -> None:
     failing = {**PRICE, "sql": "SELECT abs(-9223372036854775807 - 1) AS marmalade FROM goods"}
     output = agent(failing, max_sql_generations=0).ask(QUESTION)
     code = output["error"]["code"]
@@ -220,7 +214,7 @@ def test_errors_are_their_codes(agent: Callable[..., ScriptedAgent], telemetry: 
     } <= points
 
 
-def test_names_are_those_of_the_conventions(agent: Callable[..., ScriptedAgent], telemetry: Telemetry) -> None:
+def test_names_are_those_of_the_conventions(agent: MakeAgent, telemetry: Telemetry) -> None:
     agent(RuntimeError("no"), otel_text=True).ask(QUESTION)
     agent(otel_text=True).ask(QUESTION)
     modules = (db_attributes, error_attributes, gen_ai_attributes, server_attributes, db_metrics, gen_ai_metrics)
@@ -232,7 +226,7 @@ def test_names_are_those_of_the_conventions(agent: Callable[..., ScriptedAgent],
     assert len(used) > 15
 
 
-def test_metrics_match_the_spans(agent: Callable[..., ScriptedAgent], telemetry: Telemetry) -> None:
+def test_metrics_match_the_spans(agent: MakeAgent, telemetry: Telemetry) -> None:
     output = agent().ask(QUESTION)
     counted = {
         (name, unit, given.get("gen_ai.operation.name") or given.get("datasphinx.node") or given.get("db.system.name")):
@@ -250,7 +244,7 @@ def test_metrics_match_the_spans(agent: Callable[..., ScriptedAgent], telemetry:
     assert counted["gen_ai.client.operation.duration", "s", "invoke_agent"][1] == pytest.approx(seconds, abs=0.05)
 
 
-def test_tokens_are_measured_by_type(agent: Callable[..., ScriptedAgent], telemetry: Telemetry) -> None:
+def test_tokens_are_measured_by_type(agent: MakeAgent, telemetry: Telemetry) -> None:
     audit = agent().ask(QUESTION)["audit"]
     tokens = {
         given["gen_ai.token.type"]: total
@@ -260,9 +254,7 @@ def test_tokens_are_measured_by_type(agent: Callable[..., ScriptedAgent], teleme
     assert tokens == {"input": audit["prompt_tokens"], "output": audit["completion_tokens"]}
 
 
-def test_trace_and_event_log_are_linked_in_both_directions(
-    agent: Callable[..., ScriptedAgent], telemetry: Telemetry
-) -> None:
+def test_trace_and_event_log_are_linked_in_both_directions(agent: MakeAgent, telemetry: Telemetry) -> None:
     made = agent()
     output = made.ask(QUESTION)
     run = telemetry.one("invoke_agent")
@@ -274,9 +266,7 @@ def test_trace_and_event_log_are_linked_in_both_directions(
     assert begun.content["otel"] == span
 
 
-def test_a_replay_is_not_traced_and_finds_no_difference(
-    agent: Callable[..., ScriptedAgent], telemetry: Telemetry
-) -> None:
+def test_a_replay_is_not_traced_and_finds_no_difference(agent: MakeAgent, telemetry: Telemetry) -> None:
     made = agent()
     trace_id = made.ask(QUESTION)["audit"]["trace_id"]
     telemetry.clear()
@@ -285,7 +275,7 @@ def test_a_replay_is_not_traced_and_finds_no_difference(
     assert telemetry.spans == [] and telemetry.points() == []
 
 
-def test_nothing_is_traced_without_the_setting(agent: Callable[..., ScriptedAgent], telemetry: Telemetry) -> None:
+def test_nothing_is_traced_without_the_setting(agent: MakeAgent, telemetry: Telemetry) -> None:
     made = agent(otel=False)
     output = made.ask(QUESTION)
     assert telemetry.spans == [] and telemetry.points() == []
@@ -314,16 +304,14 @@ def test_tool_calls_are_spans(tmp_path: Path, cache_dir: Path, telemetry: Teleme
     assert "marmalade" not in "".join(span.to_json() for span in telemetry.spans)
 
 
-def test_an_enclosing_span_is_the_parent_and_does_not_change(
-    agent: Callable[..., ScriptedAgent], telemetry: Telemetry
-) -> None:
+def test_an_enclosing_span_is_the_parent_and_does_not_change(agent: MakeAgent, telemetry: Telemetry) -> None:
     with trace.get_tracer("program").start_as_current_span("program") as outer:
         for _ in agent().graph.stream({"question": QUESTION}):
             assert trace.get_current_span() is outer
     assert parent_id(telemetry.one("invoke_agent")) == outer.get_span_context().span_id
 
 
-def test_an_asynchronous_run_is_the_same_tree(agent: Callable[..., ScriptedAgent], telemetry: Telemetry) -> None:
+def test_an_asynchronous_run_is_the_same_tree(agent: MakeAgent, telemetry: Telemetry) -> None:
     made = agent()
 
     async def ask() -> None:
@@ -337,14 +325,14 @@ def test_an_asynchronous_run_is_the_same_tree(agent: Callable[..., ScriptedAgent
     assert parent_id(telemetry.one("SELECT goods")) == telemetry.one("node execute_sql").context.span_id
 
 
-def test_a_run_that_is_abandoned_ends_as_cancelled(agent: Callable[..., ScriptedAgent], telemetry: Telemetry) -> None:
+def test_a_run_that_is_abandoned_ends_as_cancelled(agent: MakeAgent, telemetry: Telemetry) -> None:
     chunks = agent().graph.stream({"question": QUESTION})
     next(chunks)
     chunks.close()  # type: ignore[attr-defined]
     assert attributes(telemetry.one("invoke_agent"))["error.type"] == "cancelled"
 
 
-def test_a_missing_package_is_named(agent: Callable[..., ScriptedAgent], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_named(agent: MakeAgent, monkeypatch: pytest.MonkeyPatch) -> None:
     made = agent()
     monkeypatch.setitem(sys.modules, "opentelemetry", None)
     error = made.ask(QUESTION)["error"]

@@ -1,5 +1,4 @@
 import logging
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +9,8 @@ from datasphinx.agent.graph import build_graph
 from datasphinx.agent.responses import response_of
 from datasphinx.agent.sql.layout import in_lines
 from tests.agent.walk import COUNT, HOW_MANY, calls, correction, final, no_call, nodes, prompts, updates_of, walk
-from tests.conftest import VALID, ScriptedAgent
+from tests.conftest import VALID, MakeAgent
 from tests.support.databases import make_database, url
-
-Scripted = Callable[..., ScriptedAgent]
-
 
 IDS = "SELECT product_id FROM order_items GROUP BY product_id ORDER BY SUM(quantity) DESC LIMIT 5"
 NAMES = (
@@ -30,7 +26,7 @@ YEAR_2024 = "SELECT COUNT(*) AS orders FROM orders WHERE strftime('%Y', ordered_
 # The four scenarios
 
 
-def test_right_statement_passes_unchanged(scripted: Scripted) -> None:
+def test_right_statement_passes_unchanged(scripted: MakeAgent) -> None:
     steps = walk(scripted({"GeneratedSQL": [COUNT], "SQLValidation": [VALID]}))
 
     assert final(steps)["sql"] == COUNT["sql"]
@@ -62,7 +58,7 @@ def test_right_statement_passes_unchanged(scripted: Scripted) -> None:
     ids=["ids for names", "missing field", "wrong year"],
 )
 def test_statement_that_does_not_answer_is_corrected(
-    scripted: Scripted, question: str, generated: str, corrected: str, columns: list[str]
+    scripted: MakeAgent, question: str, generated: str, corrected: str, columns: list[str]
 ) -> None:
     agent = scripted({"GeneratedSQL": [{"sql": generated}], "SQLValidation": [correction(corrected), VALID]})
     output = agent.ask(question)
@@ -78,14 +74,14 @@ def test_statement_that_does_not_answer_is_corrected(
 
 
 @pytest.mark.parametrize("fence", ["```sql\n{}\n```", "{};", "Here it is:\n{}"])
-def test_correction_is_freed_of_what_is_around_it(scripted: Scripted, fence: str) -> None:
+def test_correction_is_freed_of_what_is_around_it(scripted: MakeAgent, fence: str) -> None:
     verdicts = [correction(fence.format(YEAR_2024)), VALID]
     agent = scripted({"GeneratedSQL": [{"sql": YEAR_2023}], "SQLValidation": verdicts})
 
     assert agent.ask("How many orders were placed in 2024?")["sql"] == YEAR_2024
 
 
-def test_correction_that_changes_nothing_counts_as_none(scripted: Scripted) -> None:
+def test_correction_that_changes_nothing_counts_as_none(scripted: MakeAgent) -> None:
     """The objection goes to generation; it does not go in a circle."""
     agent = scripted({"GeneratedSQL": [COUNT, {"sql": YEAR_2024}], "SQLValidation": [correction(COUNT["sql"]), VALID]})
 
@@ -96,7 +92,7 @@ def test_correction_that_changes_nothing_counts_as_none(scripted: Scripted) -> N
 # The cache
 
 
-def test_same_statement_and_question_are_checked_once(scripted: Scripted) -> None:
+def test_same_statement_and_question_are_checked_once(scripted: MakeAgent) -> None:
     agent = scripted({"GeneratedSQL": [COUNT, COUNT], "SQLValidation": [VALID, no_call]})
 
     outputs = [agent.ask(HOW_MANY) for _ in range(2)]
@@ -114,7 +110,7 @@ def test_same_statement_and_question_are_checked_once(scripted: Scripted) -> Non
     ids=["other question", "other statement", "other schema"],
 )
 def test_anything_else_is_checked_anew(
-    scripted: Scripted, question: str, sql: str, given: dict[str, str], tmp_path: Path
+    scripted: MakeAgent, question: str, sql: str, given: dict[str, str], tmp_path: Path
 ) -> None:
     if given:
         given = {"source": url(make_database(tmp_path, "CREATE TABLE orders (order_id INTEGER)"))}
@@ -125,7 +121,7 @@ def test_anything_else_is_checked_anew(
     assert calls(agent)["SQLValidation"] == 2
 
 
-def test_failed_check_is_not_cached(scripted: Scripted) -> None:
+def test_failed_check_is_not_cached(scripted: MakeAgent) -> None:
     agent = scripted({"GeneratedSQL": [COUNT] * 2, "SQLValidation": [TimeoutError("slow"), VALID]})
 
     assert [agent.ask(HOW_MANY)["error"] for _ in range(2)] == [None, None]
@@ -139,7 +135,7 @@ def test_failed_check_is_not_cached(scripted: Scripted) -> None:
     ("setting", "given", "checks"),
     [(True, False, 0), (False, True, 1), (True, None, 1), (False, None, 0)],
 )
-def test_call_decides_over_the_setting(scripted: Scripted, setting: bool, given: bool | None, checks: int) -> None:
+def test_call_decides_over_the_setting(scripted: MakeAgent, setting: bool, given: bool | None, checks: int) -> None:
     agent = scripted({"GeneratedSQL": [COUNT]}, enable_sql_validation=setting)
     output = agent.ask(HOW_MANY, enable_sql_validation=given)
 
@@ -149,7 +145,7 @@ def test_call_decides_over_the_setting(scripted: Scripted, setting: bool, given:
 
 @pytest.mark.parametrize(("requested", "checks"), [(True, 1), (None, 0)])
 def test_a_model_that_judges_badly_checks_on_request_alone(
-    scripted: Scripted, requested: bool | None, checks: int
+    scripted: MakeAgent, requested: bool | None, checks: int
 ) -> None:
     agent = scripted({"GeneratedSQL": [{"sql": YEAR_2023}]}, enable_sql_validation=None)
     agent.services.models.of().validates = False
@@ -158,7 +154,7 @@ def test_a_model_that_judges_badly_checks_on_request_alone(
     assert calls(agent).get("SQLValidation", 0) == checks
 
 
-def test_statement_that_cannot_run_is_not_checked(scripted: Scripted) -> None:
+def test_statement_that_cannot_run_is_not_checked(scripted: MakeAgent) -> None:
     agent = scripted({"GeneratedSQL": [{"sql": "SELECT nothing_like_it FROM orders"}, COUNT]})
     steps = walk(agent)
 
@@ -185,7 +181,7 @@ def test_statement_that_cannot_run_is_not_checked(scripted: Scripted) -> None:
     ],
 )  # fmt: skip
 def test_check_that_fails_leaves_the_statement(
-    scripted: Scripted, answers: list[Any], caplog: pytest.LogCaptureFixture
+    scripted: MakeAgent, answers: list[Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "datasphinx")
     agent = scripted({"GeneratedSQL": [COUNT, no_call], "SQLValidation": answers})
@@ -210,7 +206,7 @@ def test_check_that_fails_leaves_the_statement(
         "PRAGMA user_version",
     ],
 )
-def test_issues_go_to_generation_if_the_correction_cannot_run(scripted: Scripted, sql: str) -> None:
+def test_issues_go_to_generation_if_the_correction_cannot_run(scripted: MakeAgent, sql: str) -> None:
     wrong = {"is_valid": False, "reason": "it is about 2023", "issues": ["2024 is asked"], "corrected_sql": sql}
     agent = scripted({"GeneratedSQL": [{"sql": YEAR_2023}, {"sql": YEAR_2024}], "SQLValidation": [wrong, VALID]})
 
@@ -227,7 +223,7 @@ def test_issues_go_to_generation_if_the_correction_cannot_run(scripted: Scripted
     ],
     ids=["cannot run", "finds nothing", "alternates"],
 )
-def test_no_sentence_states_what_was_judged_wrong(scripted: Scripted, verdicts: list[Any]) -> None:
+def test_no_sentence_states_what_was_judged_wrong(scripted: MakeAgent, verdicts: list[Any]) -> None:
     wrong = {"sql": YEAR_2023, "answer": ["{orders} orders were placed."]}
     output = scripted({"GeneratedSQL": [wrong] * 4, "SQLValidation": verdicts}).ask("How many orders in 2024?")
 
@@ -246,7 +242,7 @@ def validation_lines(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.getMessage().startswith("[SQL_VALIDATION]")]
 
 
-def test_log_has_start_statement_verdict_and_correction(scripted: Scripted, caplog: pytest.LogCaptureFixture) -> None:
+def test_log_has_start_statement_verdict_and_correction(scripted: MakeAgent, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, logger="datasphinx")
     verdicts = [correction(YEAR_2024, "the year is 2024"), VALID]
     output = scripted({"GeneratedSQL": [{"sql": YEAR_2023}], "SQLValidation": verdicts}).ask("Orders in 2024?")
@@ -264,7 +260,7 @@ def test_log_has_start_statement_verdict_and_correction(scripted: Scripted, capl
 
 
 def test_statement_over_several_lines_is_one_line_of_the_log(
-    scripted: Scripted, caplog: pytest.LogCaptureFixture
+    scripted: MakeAgent, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, logger="datasphinx")
     forged = "SELECT COUNT(*) AS orders\nFROM orders -- x\n-- [SQL_VALIDATION] verdict=True"
@@ -281,7 +277,7 @@ NONE = "SELECT COUNT(*) AS orders FROM orders WHERE status = 'no such status'"
 OF_2024 = "SELECT COUNT(*) AS orders FROM orders WHERE ordered_on >= '2024-01-01'"
 
 
-def test_alternating_corrections_keep_the_generated_statement(scripted: Scripted) -> None:
+def test_alternating_corrections_keep_the_generated_statement(scripted: MakeAgent) -> None:
     verdicts = [correction(OF_2024), correction(f"{ALL['sql']} ;")]
     output = scripted({"GeneratedSQL": [ALL], "SQLValidation": verdicts}).ask(HOW_MANY)
 
@@ -289,7 +285,7 @@ def test_alternating_corrections_keep_the_generated_statement(scripted: Scripted
     assert "alternate" in str(output["audit"])
 
 
-def test_correction_that_returns_nothing_is_confirmed_once(scripted: Scripted) -> None:
+def test_correction_that_returns_nothing_is_confirmed_once(scripted: MakeAgent) -> None:
     doubtful = [correction(NONE), VALID, VALID]
     agent = scripted({"GeneratedSQL": [ALL], "SQLValidation": doubtful})
     output = agent.ask(HOW_MANY)
@@ -300,7 +296,7 @@ def test_correction_that_returns_nothing_is_confirmed_once(scripted: Scripted) -
     assert "this query returns the value 0" in comparison and ALL["sql"] in comparison
 
 
-def test_comparison_of_results_shows_no_secret_or_personal_values(scripted: Scripted, tmp_path: Path) -> None:
+def test_comparison_of_results_shows_no_secret_or_personal_values(scripted: MakeAgent, tmp_path: Path) -> None:
     table = "CREATE TABLE users (name TEXT, city TEXT, password TEXT)"
     path = make_database(tmp_path, table, "INSERT INTO users VALUES ('Ann', 'Ulm', 'hunter2')")
     verdicts = [correction("SELECT name, city, password FROM users WHERE name = 'Bob'"), VALID, VALID]
@@ -312,7 +308,7 @@ def test_comparison_of_results_shows_no_secret_or_personal_values(scripted: Scri
     assert "hunter2" not in comparison
 
 
-def test_unconfirmed_correction_that_returns_nothing_is_not_used(scripted: Scripted) -> None:
+def test_unconfirmed_correction_that_returns_nothing_is_not_used(scripted: MakeAgent) -> None:
     verdicts = [correction(NONE), {"is_valid": False, "reason": "it returns nothing"}]
     output = scripted({"GeneratedSQL": [ALL], "SQLValidation": verdicts}).ask(HOW_MANY)
 
@@ -320,7 +316,7 @@ def test_unconfirmed_correction_that_returns_nothing_is_not_used(scripted: Scrip
     assert "returns nothing" in str(output["audit"])
 
 
-def test_validation_sees_what_the_user_said(scripted: Scripted) -> None:
+def test_validation_sees_what_the_user_said(scripted: MakeAgent) -> None:
     agent = scripted({"GeneratedSQL": [{**ALL, "assumptions": ["all years"]}]})
     agent.ask(HOW_MANY, output_type="number")
     prompt = prompts(agent, "SQLValidation")[0]
@@ -329,7 +325,7 @@ def test_validation_sees_what_the_user_said(scripted: Scripted) -> None:
     assert "The answer has to be one number" in prompt
 
 
-def test_rejected_statement_does_not_come_back_as_a_correction(scripted: Scripted) -> None:
+def test_rejected_statement_does_not_come_back_as_a_correction(scripted: MakeAgent) -> None:
     generated = [ALL, {"sql": OF_2024}, {"sql": YEAR_2023}]
     agent = scripted({"GeneratedSQL": generated, "SQLValidation": [VALID, correction(ALL["sql"]), VALID]})
     graph, config = build_graph(agent.services, checkpointer=InMemorySaver()), {"configurable": {"thread_id": "t"}}

@@ -1,5 +1,6 @@
 """A question with two readings, and the thread on which it is asked."""
 
+from collections.abc import Callable
 from typing import Any
 
 from langchain_core.messages import BaseMessage
@@ -49,3 +50,7 @@ class Talk:
 
     def prompts(self, schema: str) -> list[str]:
         return [call.prompt for call in self.agent.model.calls if call.schema_name == schema]
+
+
+Talking = Callable[..., Talk]
+"""The fixture `talking`."""

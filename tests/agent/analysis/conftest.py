@@ -37,6 +37,10 @@ class ScriptedAnalyst(NamedTuple):
         return [call.prompt for call in self.model.calls if call.schema_name == schema]
 
 
+MakeAnalyst = Callable[..., ScriptedAnalyst]
+"""The fixture `analyst`."""
+
+
 def step(tool: str, **arguments: Any) -> dict[str, Any]:
     """What the model says to call a tool."""
     return {"tool": tool, "arguments": arguments}
@@ -65,7 +69,7 @@ def data_dir(shared_data_dir: Path, stored_record: bool, tmp_path: Path) -> Path
 
 
 @pytest.fixture
-def analyst(cache_dir: Path, stored_record: bool, data_dir: Path) -> Callable[..., ScriptedAnalyst]:
+def analyst(cache_dir: Path, stored_record: bool, data_dir: Path) -> MakeAnalyst:
     """A maker of analysts: the model's steps, checks and layouts, a checkpointer, and settings by name.
 
     Their event log is checked, and stored where `stored_record` says so.

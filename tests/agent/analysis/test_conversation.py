@@ -10,9 +10,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from datasphinx.agent.datasets.options import LoadOptions
 from datasphinx.agent.record.store import open_store
 from datasphinx.agent.replay import replay
-from tests.agent.analysis.conftest import BY_ACCOUNT, QUESTION, TOTAL, ScriptedAnalyst, step
+from tests.agent.analysis.conftest import BY_ACCOUNT, QUESTION, TOTAL, MakeAnalyst, ScriptedAnalyst, step
 
-Analyst = Callable[..., ScriptedAnalyst]
 THREAD: Any = {"configurable": {"thread_id": "1"}}
 ASKED = step("ask_user", question="Which account?", options=["alpha", "beta"])
 DONE = step("finish", answer="{returns}")
@@ -32,7 +31,7 @@ class Talk:
 
 
 @pytest.fixture
-def talking(analyst: Analyst, dataset: str) -> Callable[..., Talk]:
+def talking(analyst: MakeAnalyst, dataset: str) -> Callable[..., Talk]:
     """A maker of threads: the model's steps, where QUERY stands for the sum and SUMS for the sums by account."""
     specs = {"QUERY": TOTAL, "SUMS": BY_ACCOUNT}
 

@@ -1,7 +1,6 @@
 """The analyst over the tables of a database, in place of files."""
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +13,9 @@ from sqlalchemy.exc import OperationalError
 from datasphinx.agent.record.store import open_store
 from datasphinx.agent.replay import replay
 from datasphinx.agent.settings import SourceSettings
-from tests.agent.analysis.conftest import ScriptedAnalyst, calls, step, tools
+from tests.agent.analysis.conftest import MakeAnalyst, calls, step, tools
 from tests.agent.sql.engines import POSTGRES_URL
 
-Analyst = Callable[..., ScriptedAnalyst]
 QUESTION = "How much did customers of each city order?"
 BY_CITY = {
     "joins": [{"dataset": "customers", "on": {"customer_id": "customer_id"}}],
@@ -45,7 +43,7 @@ def by_city(**changes: Any) -> dict[str, Any]:
     return step("run_query", dataset_id="orders", query={**BY_CITY, **changes})
 
 
-def test_tables_of_a_database_are_asked_as_datasets_are(analyst: Analyst, shop: str) -> None:
+def test_tables_of_a_database_are_asked_as_datasets_are(analyst: MakeAnalyst, shop: str) -> None:
     agent = analyst([by_city(), step("finish", answer="{1.city} ordered {1.total}, {2.city} {2.total}.")])
     output = agent.ask(QUESTION, source=shop)
 
@@ -55,7 +53,7 @@ def test_tables_of_a_database_are_asked_as_datasets_are(analyst: Analyst, shop: 
     assert tools(output) == ["get_schema", "get_schema", "run_query"]
 
 
-def test_the_model_is_told_the_keys_between_the_tables(analyst: Analyst, shop: str) -> None:
+def test_the_model_is_told_the_keys_between_the_tables(analyst: MakeAnalyst, shop: str) -> None:
     agent = analyst([step("finish", cannot_answer="no")])
     agent.ask(QUESTION, source=shop)
     (prompt,) = agent.prompts()
@@ -64,7 +62,7 @@ def test_the_model_is_told_the_keys_between_the_tables(analyst: Analyst, shop: s
     assert '"row_count": 3' in prompt
 
 
-def test_what_was_cleared_up_is_asked_of_the_same_database(analyst: Analyst, shop: str) -> None:
+def test_what_was_cleared_up_is_asked_of_the_same_database(analyst: MakeAnalyst, shop: str) -> None:
     asking = step("ask_user", question="Which total?", options=["of all orders", "of the last"])
     agent = analyst([asking, by_city(), step("finish", answer="")], checkpointer=InMemorySaver())
     thread: Any = {"configurable": {"thread_id": "1"}}
@@ -75,14 +73,14 @@ def test_what_was_cleared_up_is_asked_of_the_same_database(analyst: Analyst, sho
     assert output["tables"][0]["rows"] == [["Oslo", 80], ["Bergen", 40]]
 
 
-def test_a_database_and_a_file_are_not_asked_together(analyst: Analyst, returns: str) -> None:
+def test_a_database_and_a_file_are_not_asked_together(analyst: MakeAnalyst, returns: str) -> None:
     output = analyst().ask(QUESTION, source="postgresql://reader:hidden@127.0.0.1/shop", files=[returns])
 
     assert output["error"]["code"] == "sources_not_together"
     assert "hidden" not in output["error"]["message"]
 
 
-def test_a_database_without_tables_is_an_error(analyst: Analyst, tmp_path: Path) -> None:
+def test_a_database_without_tables_is_an_error(analyst: MakeAnalyst, tmp_path: Path) -> None:
     path = tmp_path / "empty.duckdb"
     duckdb.connect(str(path)).close()
     assert analyst().ask(QUESTION, source=f"duckdb:///{path}")["error"]["code"] == "source_empty"
@@ -101,7 +99,7 @@ def partly_closed(tmp_path: Path, shop: str) -> SourceSettings:
     return SourceSettings(url=shop, row_rules=rules, row_parameters={"most": 50})
 
 
-def test_open_tables_are_asked_where_others_are_closed(analyst: Analyst, partly_closed: SourceSettings) -> None:
+def test_open_tables_are_asked_where_others_are_closed(analyst: MakeAnalyst, partly_closed: SourceSettings) -> None:
     closed = [step("get_schema", dataset_id=name) for name in ("city_budgets", "city_orders")]
     agent = analyst([*closed, by_city(), step("finish", answer="")], sources={"shop": partly_closed})
     output = agent.ask("How much did customers of each city order, and what are the city budgets?", source="shop")
@@ -114,7 +112,7 @@ def test_open_tables_are_asked_where_others_are_closed(analyst: Analyst, partly_
     assert "city_budgets" not in agent.prompts()[0] and "city_orders" not in agent.prompts()[0]
 
 
-def test_an_opened_view_is_asked(analyst: Analyst, partly_closed: SourceSettings) -> None:
+def test_an_opened_view_is_asked(analyst: MakeAnalyst, partly_closed: SourceSettings) -> None:
     opened = partly_closed.model_copy(update={"row_rules": {**partly_closed.row_rules, "city_orders": "true"}})
     total = {"aggregations": [{"as": "total", "agg": "sum", "col": "amount"}]}
     agent = analyst(
@@ -123,14 +121,14 @@ def test_an_opened_view_is_asked(analyst: Analyst, partly_closed: SourceSettings
     assert agent.ask("What is the total amount of the city orders?", source="shop")["value"] == 120
 
 
-def test_a_source_whose_tables_are_all_closed_is_an_error(analyst: Analyst, shop: str) -> None:
+def test_a_source_whose_tables_are_all_closed_is_an_error(analyst: MakeAnalyst, shop: str) -> None:
     settings = SourceSettings(url=shop, row_rules={"orders": "deny", "customers": "false"})
     output = analyst(sources={"shop": settings}).ask(QUESTION, source="shop")
     assert output["error"]["code"] == "not_permitted"
 
 
 @pytest.mark.postgres
-def test_tables_that_the_account_may_not_read_are_left_out(analyst: Analyst) -> None:
+def test_tables_that_the_account_may_not_read_are_left_out(analyst: MakeAnalyst) -> None:
     role, tables = "sphinx_analyst_reader", "sphinx_ordered, sphinx_wages"
     drop = (f"DROP TABLE IF EXISTS {tables}", f"DROP ROLE IF EXISTS {role}")
     engine = create_engine(POSTGRES_URL, isolation_level="AUTOCOMMIT")
@@ -173,7 +171,7 @@ def test_tables_that_the_account_may_not_read_are_left_out(analyst: Analyst) -> 
 
 
 @pytest.mark.parametrize("stored_record", [True])
-def test_a_run_on_a_database_is_replayed_on_it(analyst: Analyst, shop: str, tmp_path: Path) -> None:
+def test_a_run_on_a_database_is_replayed_on_it(analyst: MakeAnalyst, shop: str, tmp_path: Path) -> None:
     other = tmp_path / "other.duckdb"
     shutil.copy(shop.removeprefix("duckdb:///"), other)
     with duckdb.connect(str(other)) as connection:

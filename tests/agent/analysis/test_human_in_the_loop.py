@@ -1,21 +1,19 @@
 """What people do with an analysis between two nodes: stop it, edit its state, repeat it."""
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from tests.agent.analysis.conftest import BY_ACCOUNT, QUESTION, TOTAL, ScriptedAnalyst, step, tools
+from tests.agent.analysis.conftest import BY_ACCOUNT, QUESTION, TOTAL, MakeAnalyst, ScriptedAnalyst, step, tools
 
-Analyst = Callable[..., ScriptedAnalyst]
 THREAD: Any = {"configurable": {"thread_id": "one"}}
 DONE = step("finish", answer="{max.returns}")
 
 
 @pytest.fixture
-def agent(analyst: Analyst, dataset: str) -> ScriptedAnalyst:
+def agent(analyst: MakeAnalyst, dataset: str) -> ScriptedAnalyst:
     """An analyst on a thread, whose model makes one query."""
     return analyst([step("run_query", dataset_id=dataset, query=BY_ACCOUNT), DONE], checkpointer=InMemorySaver())
 
@@ -33,7 +31,7 @@ def test_an_analysis_goes_on_from_every_node(agent: ScriptedAnalyst, dataset: st
     assert tools(output) == ["get_schema", "run_query"]
 
 
-def test_an_edited_call_is_made_and_checked(analyst: Analyst, dataset: str) -> None:
+def test_an_edited_call_is_made_and_checked(analyst: MakeAnalyst, dataset: str) -> None:
     query = step("run_query", dataset_id=dataset, query=BY_ACCOUNT)
     agent = analyst([query, query, DONE], checkpointer=InMemorySaver())
     given = {"question": QUESTION, "datasets": [dataset]}

@@ -1,6 +1,5 @@
 """Where the reader of a file is unsure, a model proposes the layout once; the reader checks and applies it."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +10,8 @@ from datasphinx.agent.llm.scripted import Scripted
 from datasphinx.agent.record.store import open_store
 from datasphinx.agent.replay import replay
 from datasphinx.agent.types import EmbeddedOptions
-from tests.agent.analysis.conftest import ScriptedAnalyst, step
+from tests.agent.analysis.conftest import MakeAnalyst, ScriptedAnalyst, step
 from tests.agent.datasets.files import book
-
-Make = Callable[..., ScriptedAnalyst]
 
 YEARS = "Population\nTown,2021,2022\nOslo,2100,2200\nRiga,2150,2170\nBonn,1900,2300\n"
 UNITS = (
@@ -74,7 +71,13 @@ def notes(output: dict[str, Any]) -> list[str]:
     ],
 )  # fmt: skip
 def test_a_good_proposal_is_applied_and_noted(
-    analyst: Make, tmp_path: Path, content: str, layout: dict[str, Any], schema: dict[str, str], rows: int, note: str
+    analyst: MakeAnalyst,
+    tmp_path: Path,
+    content: str,
+    layout: dict[str, Any],
+    schema: dict[str, str],
+    rows: int,
+    note: str,
 ) -> None:
     agent = analyst(END, layouts=[layout])
     output = agent.ask(files=[written(tmp_path, content)])
@@ -86,7 +89,7 @@ def test_a_good_proposal_is_applied_and_noted(
     assert output["audit"]["llm_calls"] == 2
 
 
-def test_another_sheet_is_read_where_it_has_as_many_typed_columns(analyst: Make, tmp_path: Path) -> None:
+def test_another_sheet_is_read_where_it_has_as_many_typed_columns(analyst: MakeAnalyst, tmp_path: Path) -> None:
     content = book(Rates=[["code", "rate"], ["EUR", 1.1], ["CHF", 0.9]], Sales=[["shop", "sold"], ["Oslo", 3]])
     agent = analyst(END, layouts=[{"sheet": "Sales"}])
     output = agent.ask(files=[written(tmp_path, content, "a.xlsx")])
@@ -114,7 +117,7 @@ def test_another_sheet_is_read_where_it_has_as_many_typed_columns(analyst: Make,
     ],
 )
 def test_a_proposal_that_does_not_fit_is_not_applied_and_the_note_says_why(
-    analyst: Make, tmp_path: Path, content: str, layout: dict[str, Any], reason: str
+    analyst: MakeAnalyst, tmp_path: Path, content: str, layout: dict[str, Any], reason: str
 ) -> None:
     path = written(tmp_path, content)
     before = analyst().services.registry
@@ -126,7 +129,7 @@ def test_a_proposal_that_does_not_fit_is_not_applied_and_the_note_says_why(
     assert ["which was not applied: " in text and reason in text for text in notes(output)] == [True]
 
 
-def test_the_note_is_in_the_language_of_the_question(analyst: Make, tmp_path: Path) -> None:
+def test_the_note_is_in_the_language_of_the_question(analyst: MakeAnalyst, tmp_path: Path) -> None:
     agent = analyst(END, layouts=[{"header_row": 2}])
     output = agent.ask("Сколько жителей в каждом городе?", files=[written(tmp_path, YEARS)])
 
@@ -134,7 +137,7 @@ def test_the_note_is_in_the_language_of_the_question(analyst: Make, tmp_path: Pa
 
 
 @pytest.mark.parametrize("reply", [ConnectionError(), "no JSON", {"header_row": "third"}])
-def test_without_a_reply_nothing_changes(analyst: Make, tmp_path: Path, reply: Scripted) -> None:
+def test_without_a_reply_nothing_changes(analyst: MakeAnalyst, tmp_path: Path, reply: Scripted) -> None:
     agent = analyst(END, layouts=[reply, reply])
     output = agent.ask(files=[written(tmp_path, YEARS)])
 
@@ -143,7 +146,7 @@ def test_without_a_reply_nothing_changes(analyst: Make, tmp_path: Path, reply: S
     assert agent.prompts("FileLayout")
 
 
-def test_the_same_reading_is_no_proposal(analyst: Make, tmp_path: Path) -> None:
+def test_the_same_reading_is_no_proposal(analyst: MakeAnalyst, tmp_path: Path) -> None:
     agent = analyst(END, layouts=[{"header_row": 3}])
     output = agent.ask(files=[written(tmp_path, FOOTER)])
 
@@ -151,7 +154,7 @@ def test_the_same_reading_is_no_proposal(analyst: Make, tmp_path: Path) -> None:
     assert notes(output) == []
 
 
-def test_a_file_is_asked_about_once(analyst: Make, tmp_path: Path) -> None:
+def test_a_file_is_asked_about_once(analyst: MakeAnalyst, tmp_path: Path) -> None:
     path = written(tmp_path, YEARS)
     analyst(END, layouts=[{"header_row": 2}]).ask(files=[path])
     again = analyst(END)
@@ -164,7 +167,7 @@ def test_a_file_is_asked_about_once(analyst: Make, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("content", "load"), [(SURE, {}), (YEARS, {"header_row": 2})])
 def test_no_call_is_made_where_the_reader_is_sure_or_the_user_chose(
-    analyst: Make, tmp_path: Path, content: str, load: dict[str, Any]
+    analyst: MakeAnalyst, tmp_path: Path, content: str, load: dict[str, Any]
 ) -> None:
     agent = analyst(END)
     agent.ask(files=[written(tmp_path, content)], load=load)
@@ -172,14 +175,14 @@ def test_no_call_is_made_where_the_reader_is_sure_or_the_user_chose(
     assert agent.prompts("FileLayout") == []
 
 
-def test_the_embedded_model_is_never_asked(analyst: Make, tmp_path: Path) -> None:
+def test_the_embedded_model_is_never_asked(analyst: MakeAnalyst, tmp_path: Path) -> None:
     agent = analyst(END, embedded=EmbeddedOptions())
     agent.ask(files=[written(tmp_path, YEARS)])
 
     assert agent.prompts("FileLayout") == []
 
 
-def test_the_model_sees_the_first_and_last_rows_without_personal_values(analyst: Make, tmp_path: Path) -> None:
+def test_the_model_sees_the_first_and_last_rows_without_personal_values(analyst: MakeAnalyst, tmp_path: Path) -> None:
     people = "".join(f"Ann{n},ann{n}@example.com,pw{n},{n}\n" for n in range(1, 90))
     agent = analyst(END, layouts=[{}])
     agent.ask(
@@ -194,7 +197,7 @@ def test_the_model_sees_the_first_and_last_rows_without_personal_values(analyst:
 
 
 @pytest.mark.stored_record
-def test_a_replay_makes_the_call_again_or_reads_what_was_kept(analyst: Make, tmp_path: Path) -> None:
+def test_a_replay_makes_the_call_again_or_reads_what_was_kept(analyst: MakeAnalyst, tmp_path: Path) -> None:
     paths = [written(tmp_path, YEARS), written(tmp_path, SURE, "sure.csv")]
     first = analyst(END, layouts=[{"header_row": 2}])
     outputs = [first.ask(files=paths), analyst(END).ask(files=paths)]

@@ -1,6 +1,5 @@
 """Files that are loaded inside a question: their progress is in the stream of the run, and its end cancels the load."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from datasphinx.agent.conversation.conversations import CANCELLATION, Conversations
 from datasphinx.agent.conversation.threads import open_threads
 from datasphinx.agent.core.cancellation import Cancellation
-from tests.agent.analysis.conftest import QUESTION, ScriptedAnalyst, step
+from tests.agent.analysis.conftest import QUESTION, MakeAnalyst, step
 
 STAGES = ["read", "examine", "write"]
 FINISH = [step("run_query", query={"aggregations": [{"as": "n", "agg": "count", "col": "*"}]}), step("finish")]
@@ -28,9 +27,7 @@ def progress_of(chunks: list[Any]) -> list[tuple[int, float]]:
     return [(STAGES.index(chunk["data"]["stage"]), chunk["data"]["share"]) for chunk in chunks]
 
 
-def test_the_stream_of_a_run_has_the_progress_of_its_loads(
-    analyst: Callable[..., ScriptedAnalyst], returns: str, sales: str
-) -> None:
+def test_the_stream_of_a_run_has_the_progress_of_its_loads(analyst: MakeAnalyst, returns: str, sales: str) -> None:
     known = analyst([step("finish", cannot_answer="It lacks all.")])
     chunks = list(
         known.graph.stream({"question": QUESTION, "files": [returns, sales]}, stream_mode=["custom", "updates"])
@@ -49,7 +46,7 @@ def test_the_stream_of_a_run_has_the_progress_of_its_loads(
         assert places == sorted(set(places)) and {stage for stage, _ in places} == {0, 1, 2}
 
 
-def test_conversations_have_the_progress_as_events(analyst: Callable[..., ScriptedAnalyst], returns: str) -> None:
+def test_conversations_have_the_progress_as_events(analyst: MakeAnalyst, returns: str) -> None:
     known = analyst([step("finish", cannot_answer="It lacks all.")])
     conversations = Conversations(known.graph, open_threads(known.services.settings))
     events = list(conversations.stream({"question": QUESTION, "files": [returns]}))
@@ -59,9 +56,7 @@ def test_conversations_have_the_progress_as_events(analyst: Callable[..., Script
     assert [data["stage"] for kind, data in events if kind == "progress"][-1] == "write"
 
 
-def test_a_cancelled_run_cancels_its_load(
-    analyst: Callable[..., ScriptedAnalyst], returns: str, tmp_path: Path
-) -> None:
+def test_a_cancelled_run_cancels_its_load(analyst: MakeAnalyst, returns: str, tmp_path: Path) -> None:
     known, cancellation = analyst(checkpointer=InMemorySaver()), Cancellation()
     config: Any = {"configurable": {"thread_id": "1", CANCELLATION: cancellation}}
     seen = []
@@ -77,7 +72,7 @@ def test_a_cancelled_run_cancels_its_load(
     assert not any((tmp_path / "data" / "work").iterdir())
 
 
-def test_the_file_of_a_dataset_can_be_read_again(analyst: Callable[..., ScriptedAnalyst], returns: str) -> None:
+def test_the_file_of_a_dataset_can_be_read_again(analyst: MakeAnalyst, returns: str) -> None:
     known = analyst()
     registry = known.services.registry
     dataset = registry.create(registry.add_file(Path(returns)))

@@ -1,7 +1,6 @@
 """The loop of the analyst: what it does without the model, what the model may do, and where it ends."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,8 @@ from datasphinx.agent.analyst import build_analyst
 from datasphinx.agent.errors import SourceUnreachable
 from datasphinx.agent.llm.scripted import ScriptedModel
 from datasphinx.agent.services import Services
-from tests.agent.analysis.conftest import BY_ACCOUNT, QUESTION, TOTAL, ScriptedAnalyst, calls, step, tools
+from tests.agent.analysis.conftest import BY_ACCOUNT, QUESTION, TOTAL, MakeAnalyst, calls, step, tools
 
-Analyst = Callable[..., ScriptedAnalyst]
 DONE = step("finish", answer="{max.returns}")
 LARGEST = "{max.returns:账号} has {max.returns} of {r2.returns}."
 NOT_AN_ANSWER = {"output_type": None, "value": None}
@@ -24,7 +22,7 @@ def query(dataset: str, spec: dict[str, Any] = BY_ACCOUNT) -> dict[str, Any]:
     return step("run_query", dataset_id=dataset, query=spec)
 
 
-def test_a_question_is_answered_from_a_file(analyst: Analyst, returns: str, dataset: str) -> None:
+def test_a_question_is_answered_from_a_file(analyst: MakeAnalyst, returns: str, dataset: str) -> None:
     agent = analyst(
         [
             query(dataset),
@@ -44,12 +42,12 @@ def test_a_question_is_answered_from_a_file(analyst: Analyst, returns: str, data
     assert output["audit"]["llm_calls"] == 2
 
 
-def test_files_that_no_result_reads_are_named(analyst: Analyst, returns: str, sales: str, dataset: str) -> None:
+def test_files_that_no_result_reads_are_named(analyst: MakeAnalyst, returns: str, sales: str, dataset: str) -> None:
     output = analyst([query(dataset), DONE]).ask(files=[returns, sales])
     assert output["answer"].endswith("These files were not used: sales.csv.")
 
 
-def test_the_record_tells_of_every_call(analyst: Analyst, returns: str, dataset: str) -> None:
+def test_the_record_tells_of_every_call(analyst: MakeAnalyst, returns: str, dataset: str) -> None:
     output = analyst([query(dataset), DONE]).ask(files=[returns])
     (made,) = calls(output, "run_query")
 
@@ -61,7 +59,7 @@ def test_the_record_tells_of_every_call(analyst: Analyst, returns: str, dataset:
     assert json.loads(json.dumps(output)) == output
 
 
-def test_the_schema_is_read_before_the_model_is_asked(analyst: Analyst, returns: str, dataset: str) -> None:
+def test_the_schema_is_read_before_the_model_is_asked(analyst: MakeAnalyst, returns: str, dataset: str) -> None:
     agent = analyst([step("finish", cannot_answer="no")])
     agent.ask(files=[returns], output_type="number")
     (prompt,) = agent.prompts()
@@ -72,7 +70,7 @@ def test_the_schema_is_read_before_the_model_is_asked(analyst: Analyst, returns:
     assert "Calls left before you have to finish: 8" in prompt
 
 
-def test_datasets_and_files_that_are_kept_are_asked_by_id(analyst: Analyst, dataset: str) -> None:
+def test_datasets_and_files_that_are_kept_are_asked_by_id(analyst: MakeAnalyst, dataset: str) -> None:
     agent = analyst([step("finish", cannot_answer="no")] * 2)
     file_id = agent.services.registry.dataset(dataset).file_id
 
@@ -80,7 +78,7 @@ def test_datasets_and_files_that_are_kept_are_asked_by_id(analyst: Analyst, data
     assert tools(agent.ask(files=[file_id])) == ["create_dataset", "get_schema"]
 
 
-def test_of_many_datasets_the_model_chooses(analyst: Analyst, tmp_path: Path) -> None:
+def test_of_many_datasets_the_model_chooses(analyst: MakeAnalyst, tmp_path: Path) -> None:
     files = []
     for number in range(6):
         files.append(tmp_path / f"t{number}.csv")
@@ -104,7 +102,7 @@ def test_of_many_datasets_the_model_chooses(analyst: Analyst, tmp_path: Path) ->
         ({"question": "x" * 20_000}, "question_too_long"),
     ],
 )
-def test_what_cannot_be_begun_is_told(analyst: Analyst, given: dict[str, Any], code: str) -> None:
+def test_what_cannot_be_begun_is_told(analyst: MakeAnalyst, given: dict[str, Any], code: str) -> None:
     agent = analyst()
     output = agent.graph.invoke({"question": QUESTION, **given})
 
@@ -113,7 +111,7 @@ def test_what_cannot_be_begun_is_told(analyst: Analyst, given: dict[str, Any], c
     assert agent.model.calls == []
 
 
-def test_a_file_that_cannot_be_read_ends_the_question(analyst: Analyst, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_ends_the_question(analyst: MakeAnalyst, tmp_path: Path) -> None:
     path = tmp_path / "book.xlsx"
     path.write_bytes(b"PK\x03\x04 broken")
     agent = analyst()
@@ -122,7 +120,7 @@ def test_a_file_that_cannot_be_read_ends_the_question(analyst: Analyst, tmp_path
     assert agent.model.calls == []
 
 
-def test_where_only_configured_sources_may_be_asked_no_path_is_read(analyst: Analyst, returns: str) -> None:
+def test_where_only_configured_sources_may_be_asked_no_path_is_read(analyst: MakeAnalyst, returns: str) -> None:
     agent = analyst()
     services = Services(agent.services.settings, model=agent.model, any_source=False)
     output = build_analyst(services).invoke({"question": QUESTION, "files": [returns]})
@@ -133,7 +131,7 @@ def test_where_only_configured_sources_may_be_asked_no_path_is_read(analyst: Ana
 # The model's calls
 
 
-def test_every_tool_can_be_called(analyst: Analyst, returns: str, dataset: str) -> None:
+def test_every_tool_can_be_called(analyst: MakeAnalyst, returns: str, dataset: str) -> None:
     agent = analyst(
         [
             step("create_dataset", file_id="{file}", header_row=1),
@@ -155,7 +153,7 @@ def test_every_tool_can_be_called(analyst: Analyst, returns: str, dataset: str) 
     assert calls(output, "create_dataset")[1]["error"]
 
 
-def test_a_wrong_call_is_told_and_mended(analyst: Analyst, dataset: str) -> None:
+def test_a_wrong_call_is_told_and_mended(analyst: MakeAnalyst, dataset: str) -> None:
     wrong = query(dataset, {**BY_ACCOUNT, "group_by": ["帐号"]})
     agent = analyst([wrong, query(dataset), DONE])
     output = agent.ask(datasets=[dataset])
@@ -165,7 +163,7 @@ def test_a_wrong_call_is_told_and_mended(analyst: Analyst, dataset: str) -> None
     assert [bool(made["error"]) for made in calls(output, "run_query")] == [True, False]
 
 
-def test_a_call_is_not_made_twice(analyst: Analyst, dataset: str) -> None:
+def test_a_call_is_not_made_twice(analyst: MakeAnalyst, dataset: str) -> None:
     agent = analyst([query(dataset), query(dataset, {**BY_ACCOUNT, "filters": []}), DONE])
     output = agent.ask(datasets=[dataset])
     first, second = calls(output, "run_query")
@@ -180,7 +178,7 @@ def several(*steps: dict[str, Any]) -> str:
     return json.dumps(steps)
 
 
-def test_the_calls_of_one_reply_are_made_in_order(analyst: Analyst, dataset: str) -> None:
+def test_the_calls_of_one_reply_are_made_in_order(analyst: MakeAnalyst, dataset: str) -> None:
     plot = step("plot", result_id="r1", plot={"chart_type": "bar", "x": "账号", "y": "returns"})
     done = step("finish", answer=LARGEST, result_ids=["r1", "r2"])
     agent = analyst([several(query(dataset), plot, query(dataset, TOTAL), done)])
@@ -192,7 +190,7 @@ def test_the_calls_of_one_reply_are_made_in_order(analyst: Analyst, dataset: str
     assert len(output["charts"]) == 1
 
 
-def test_a_failed_call_keeps_the_reply_from_ending(analyst: Analyst, dataset: str) -> None:
+def test_a_failed_call_keeps_the_reply_from_ending(analyst: MakeAnalyst, dataset: str) -> None:
     wrong = query(dataset, {**BY_ACCOUNT, "group_by": ["帐号"]})
     first = several(query(dataset), wrong, query(dataset, TOTAL), DONE)
     agent = analyst([first, step("finish", answer="There are {returns} returns.", result_ids=["r2"])])
@@ -203,7 +201,7 @@ def test_a_failed_call_keeps_the_reply_from_ending(analyst: Analyst, dataset: st
     assert "Calls left before you have to finish: 5" in agent.prompts()[1]
 
 
-def test_calls_beyond_the_limit_are_left_out_and_the_model_may_finish(analyst: Analyst, dataset: str) -> None:
+def test_calls_beyond_the_limit_are_left_out_and_the_model_may_finish(analyst: MakeAnalyst, dataset: str) -> None:
     queries = [query(dataset, {**BY_ACCOUNT, "limit": at + 1}) for at in range(5)]
     agent = analyst([several(*queries), step("finish", answer="beta has 70.", result_ids=["r2"])], max_steps=2)
     output = agent.ask(datasets=[dataset])
@@ -212,7 +210,7 @@ def test_calls_beyond_the_limit_are_left_out_and_the_model_may_finish(analyst: A
     assert "Calls left before you have to finish: 0" in agent.prompts()[1]
 
 
-def test_a_reply_in_words_is_the_answer_and_its_figures_are_checked(analyst: Analyst, dataset: str) -> None:
+def test_a_reply_in_words_is_the_answer_and_its_figures_are_checked(analyst: MakeAnalyst, dataset: str) -> None:
     right = "The account {max.returns:账号} has {max.returns} returns."
     agent = analyst(["It is {returns}.", query(dataset), "{max.returns:账号} has 71 returns.", right])
     output = agent.ask(datasets=[dataset])
@@ -222,7 +220,7 @@ def test_a_reply_in_words_is_the_answer_and_its_figures_are_checked(analyst: Ana
     assert "71" in agent.prompts()[3] and "is typed" in agent.prompts()[3]
 
 
-def test_fields_of_a_query_and_of_a_chart_may_stand_beside_the_ids(analyst: Analyst, dataset: str) -> None:
+def test_fields_of_a_query_and_of_a_chart_may_stand_beside_the_ids(analyst: MakeAnalyst, dataset: str) -> None:
     flat = {"group_by": ["账号"], "aggregations": [{"col": "退货数量", "agg": "sum", "as": "returns"}]}
     sort = [{"col": "returns", "dir": "desc"}]
     asked = step("run_query", dataset_id=dataset, filters=[], joins=None, **flat, sort=sort, limit=5)
@@ -234,7 +232,7 @@ def test_fields_of_a_query_and_of_a_chart_may_stand_beside_the_ids(analyst: Anal
     assert [chart["type"] for chart in output["charts"]] == ["bar"]
 
 
-def test_objects_may_be_json_texts(analyst: Analyst, dataset: str) -> None:
+def test_objects_may_be_json_texts(analyst: MakeAnalyst, dataset: str) -> None:
     text = step("run_query", dataset_id=dataset, query=json.dumps(TOTAL))
     drawn = step("plot", result_id="r2", plot=json.dumps({"chart_type": "bar", "x": "账号", "y": "returns"}))
     output = analyst([text, query(dataset), drawn, step("finish", result_ids=["r1"])]).ask(datasets=[dataset])
@@ -243,7 +241,7 @@ def test_objects_may_be_json_texts(analyst: Analyst, dataset: str) -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 3, 8])
-def test_steps_are_limited_and_what_was_found_comes_out(analyst: Analyst, dataset: str, limit: int) -> None:
+def test_steps_are_limited_and_what_was_found_comes_out(analyst: MakeAnalyst, dataset: str, limit: int) -> None:
     steps = [query(dataset, {**BY_ACCOUNT, "limit": at + 1}) for at in range(20)]
     agent = analyst(steps, max_steps=limit)
     output = agent.ask(datasets=[dataset])
@@ -255,7 +253,7 @@ def test_steps_are_limited_and_what_was_found_comes_out(analyst: Analyst, datase
     assert output["sql"]
 
 
-def test_every_call_that_the_model_chooses_is_a_step(analyst: Analyst, returns: str, dataset: str) -> None:
+def test_every_call_that_the_model_chooses_is_a_step(analyst: MakeAnalyst, returns: str, dataset: str) -> None:
     file_id = analyst().services.registry.dataset(dataset).file_id
     opened = [step("create_dataset", file_id=file_id, header_row=row) for row in range(20)]
     read = [step("get_schema", dataset_id=dataset) for _ in range(20)]
@@ -270,14 +268,14 @@ def test_every_call_that_the_model_chooses_is_a_step(analyst: Analyst, returns: 
 
 
 @pytest.mark.parametrize("max_steps", [0, 9])
-def test_steps_cannot_be_set_beyond_eight(analyst: Analyst, max_steps: int) -> None:
+def test_steps_cannot_be_set_beyond_eight(analyst: MakeAnalyst, max_steps: int) -> None:
     with pytest.raises(Exception, match="MAX_STEPS"):
         analyst(max_steps=max_steps)
 
 
 @pytest.mark.parametrize(("setting", "value"), [("max_llm_calls", 1), ("max_llm_tokens", 10), ("max_question_s", 1e-6)])
 def test_budgets_end_the_question_with_what_was_found(
-    analyst: Analyst, dataset: str, setting: str, value: float
+    analyst: MakeAnalyst, dataset: str, setting: str, value: float
 ) -> None:
     agent = analyst([query(dataset), DONE], **{setting: value})
     output = agent.ask(datasets=[dataset])
@@ -288,7 +286,7 @@ def test_budgets_end_the_question_with_what_was_found(
 
 
 def test_a_budget_in_money_ends_the_question_with_what_was_found(
-    analyst: Analyst, dataset: str, monkeypatch: pytest.MonkeyPatch
+    analyst: MakeAnalyst, dataset: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ScriptedModel, "_llm_type", "gpt-4o")
     output = analyst([query(dataset), DONE], max_cost_usd=1e-6).ask(datasets=[dataset])
@@ -313,7 +311,7 @@ class Slow:
         return self.source.execute(sql, cancellation, **given)
 
 
-def test_a_slow_tool_is_told(analyst: Analyst, dataset: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_tool_is_told(analyst: MakeAnalyst, dataset: str, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = Services.datasets
     monkeypatch.setattr(Services, "datasets", lambda self, ids: Slow(opened(self, ids)))
     agent = analyst([query(dataset), step("finish", cannot_answer="too slow")], statement_timeout_s=0.5)
@@ -332,14 +330,18 @@ def test_a_slow_tool_is_told(analyst: Analyst, dataset: str, monkeypatch: pytest
         ([ZeroDivisionError("a defect")], "internal_error"),
     ],
 )
-def test_a_model_that_fails_ends_the_question(analyst: Analyst, dataset: str, answers: list[Any], code: str) -> None:
+def test_a_model_that_fails_ends_the_question(
+    analyst: MakeAnalyst, dataset: str, answers: list[Any], code: str
+) -> None:
     output = analyst([query(dataset), *answers]).ask(datasets=[dataset])
 
     assert output["error"]["code"] == code
     assert [table["name"] for table in output["tables"]] == ["r1"]
 
 
-def test_a_store_that_fails_ends_the_question(analyst: Analyst, dataset: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_fails_ends_the_question(
+    analyst: MakeAnalyst, dataset: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def gone(self: Services, dataset_ids: Any) -> Any:
         raise SourceUnreachable("the store", "gone")
 
@@ -359,7 +361,9 @@ def test_a_store_that_fails_ends_the_question(analyst: Analyst, dataset: str, mo
         ({"answer": 7}, "answer"),
     ],
 )
-def test_a_wrong_end_is_told_and_costs_a_step(analyst: Analyst, dataset: str, wrong: dict[str, Any], path: str) -> None:
+def test_a_wrong_end_is_told_and_costs_a_step(
+    analyst: MakeAnalyst, dataset: str, wrong: dict[str, Any], path: str
+) -> None:
     agent = analyst([query(dataset), step("finish", **wrong), DONE])
 
     assert agent.ask(datasets=[dataset])["error"] is None
@@ -376,7 +380,7 @@ def test_a_wrong_end_is_told_and_costs_a_step(analyst: Analyst, dataset: str, wr
     ],
 )
 def test_why_the_data_cannot_answer_is_the_answer(
-    analyst: Analyst, dataset: str, question: str, reason: str, text: str
+    analyst: MakeAnalyst, dataset: str, question: str, reason: str, text: str
 ) -> None:
     output = analyst([step("finish", cannot_answer=reason)]).ask(question, datasets=[dataset])
 
@@ -385,7 +389,7 @@ def test_why_the_data_cannot_answer_is_the_answer(
     assert any(reason in note for note in output["audit"]["notes"])
 
 
-def test_a_reason_with_unknown_figures_is_returned_once(analyst: Analyst, dataset: str) -> None:
+def test_a_reason_with_unknown_figures_is_returned_once(analyst: MakeAnalyst, dataset: str) -> None:
     reason = "The highest returns were 9,871, but there is no weather."
     wrong, right = step("finish", cannot_answer=reason), step("finish", cannot_answer="There is no weather.")
     agent = analyst([wrong, right])
@@ -396,7 +400,7 @@ def test_a_reason_with_unknown_figures_is_returned_once(analyst: Analyst, datase
         assert (output["error"]["code"], output["answer"]) == ("cannot_answer", "The data cannot answer this question")
 
 
-def test_a_form_that_cannot_be_is_corrected_once(analyst: Analyst, dataset: str) -> None:
+def test_a_form_that_cannot_be_is_corrected_once(analyst: MakeAnalyst, dataset: str) -> None:
     steps = [
         query(dataset),
         DONE,
@@ -410,7 +414,7 @@ def test_a_form_that_cannot_be_is_corrected_once(analyst: Analyst, dataset: str)
     assert "invalid_output_type" in agent.prompts()[2]
 
 
-def test_the_column_of_a_number_is_asked_for(analyst: Analyst, dataset: str) -> None:
+def test_the_column_of_a_number_is_asked_for(analyst: MakeAnalyst, dataset: str) -> None:
     both = {**TOTAL, "aggregations": [*TOTAL["aggregations"], {"as": "rows", "agg": "count", "col": "*"}]}
     select = {"from": "r1", "aggregations": [{"as": "number", "agg": "max", "col": "returns"}]}
     steps = [query(dataset, both), step("finish", output_type="number"), query(dataset, select)]
@@ -426,7 +430,7 @@ def test_the_column_of_a_number_is_asked_for(analyst: Analyst, dataset: str) -> 
     assert (insisting["output_type"], insisting["error"]) == ("dataframe", None)
 
 
-def test_the_column_of_a_number_is_the_one_that_the_answer_refers_to(analyst: Analyst, dataset: str) -> None:
+def test_the_column_of_a_number_is_the_one_that_the_answer_refers_to(analyst: MakeAnalyst, dataset: str) -> None:
     both = {**TOTAL, "aggregations": [*TOTAL["aggregations"], {"as": "rows", "agg": "count", "col": "退货数量"}]}
     end = step("finish", answer="There are {rows} of them.", output_type="number")
     agent = analyst([query(dataset, both), end, end])
@@ -436,7 +440,7 @@ def test_the_column_of_a_number_is_the_one_that_the_answer_refers_to(analyst: An
 
 
 def test_columns_of_a_joined_file_have_their_own_names(
-    analyst: Analyst, dataset: str, keep: Any, data_dir: Path
+    analyst: MakeAnalyst, dataset: str, keep: Any, data_dir: Path
 ) -> None:
     other = keep(data_dir, "rates.csv", "账号,rate\nalpha,2\nbeta,3\n")
     spec = {
@@ -451,7 +455,7 @@ def test_columns_of_a_joined_file_have_their_own_names(
     assert output["answer"].startswith("alpha 2: 30") or output["answer"].startswith("Alpha 2: 30")
 
 
-def test_what_was_guessed_of_a_file_stands_once_in_the_prompt(analyst: Analyst, tmp_path: Path) -> None:
+def test_what_was_guessed_of_a_file_stands_once_in_the_prompt(analyst: MakeAnalyst, tmp_path: Path) -> None:
     path = tmp_path / "months.csv"
     path.write_text(MONTHS, encoding="utf-8")
     agent = analyst([step("finish", cannot_answer="no")])
@@ -460,14 +464,14 @@ def test_what_was_guessed_of_a_file_stands_once_in_the_prompt(analyst: Analyst, 
     assert agent.prompts()[0].count("were read as their first day") == 1
 
 
-def test_results_of_probes_are_no_answer(analyst: Analyst, dataset: str) -> None:
+def test_results_of_probes_are_no_answer(analyst: MakeAnalyst, dataset: str) -> None:
     output = analyst([query(dataset), step("finish", cannot_answer="There is no weather.")]).ask(datasets=[dataset])
 
     assert (output["answer"], output["error"]["code"]) == ("There is no weather.", "cannot_answer")
     assert (output["tables"], output["charts"], output["sql"]) == ([], [], None)
 
 
-def test_the_model_sees_the_whole_of_its_expressions_and_of_notes(analyst: Analyst, dataset: str) -> None:
+def test_the_model_sees_the_whole_of_its_expressions_and_of_notes(analyst: MakeAnalyst, dataset: str) -> None:
     expression = " + ".join(["退货数量"] * 60)
     call = step("run_query", dataset_id=dataset, query={"derived": [{"as": "much", "expr": expression}], "limit": 1})
     wrong = step("run_query", dataset_id=dataset, query={"derived": [{"as": "x", "expr": "unknown(退货数量)"}]})
@@ -478,7 +482,7 @@ def test_the_model_sees_the_whole_of_its_expressions_and_of_notes(analyst: Analy
     assert "there is no function unknown, only" in agent.prompts()[2] and "moving_avg" in agent.prompts()[2]
 
 
-def test_a_form_that_cannot_be_twice_is_an_error(analyst: Analyst, dataset: str) -> None:
+def test_a_form_that_cannot_be_twice_is_an_error(analyst: MakeAnalyst, dataset: str) -> None:
     agent = analyst([query(dataset), DONE, step("finish", answer="70")])
     output = agent.ask(datasets=[dataset], output_type="number")
 
@@ -486,7 +490,7 @@ def test_a_form_that_cannot_be_twice_is_an_error(analyst: Analyst, dataset: str)
     assert [table["name"] for table in output["tables"]] == ["r1"]
 
 
-def test_a_chart_that_is_wanted_is_the_value(analyst: Analyst, dataset: str) -> None:
+def test_a_chart_that_is_wanted_is_the_value(analyst: MakeAnalyst, dataset: str) -> None:
     drawn = step("plot", result_id="r1", plot={"chart_type": "bar", "x": "账号", "y": "returns"})
     output = analyst([query(dataset), drawn, step("finish")]).ask(datasets=[dataset], output_type="plot")
 
@@ -500,7 +504,7 @@ def test_a_chart_that_is_wanted_is_the_value(analyst: Analyst, dataset: str) -> 
 ASKED = step("ask_user", question="Which account?", options=["alpha", "beta"])
 
 
-def test_the_user_is_asked_and_the_answer_goes_on(analyst: Analyst, returns: str, dataset: str) -> None:
+def test_the_user_is_asked_and_the_answer_goes_on(analyst: MakeAnalyst, returns: str, dataset: str) -> None:
     agent = analyst([ASKED, query(dataset), DONE], checkpointer=InMemorySaver())
     thread = {"configurable": {"thread_id": "1"}}
     first = agent.graph.invoke({"question": QUESTION, "files": [returns]}, thread)
@@ -515,7 +519,7 @@ def test_the_user_is_asked_and_the_answer_goes_on(analyst: Analyst, returns: str
     assert "Clarified: Which account? - beta" in agent.prompts()[1]
 
 
-def test_the_same_is_not_asked_twice(analyst: Analyst, returns: str, dataset: str) -> None:
+def test_the_same_is_not_asked_twice(analyst: MakeAnalyst, returns: str, dataset: str) -> None:
     agent = analyst([ASKED, ASKED, query(dataset), DONE], checkpointer=InMemorySaver())
     thread = {"configurable": {"thread_id": "1"}}
     agent.graph.invoke({"question": QUESTION, "files": [returns]}, thread)
@@ -525,7 +529,7 @@ def test_the_same_is_not_asked_twice(analyst: Analyst, returns: str, dataset: st
     assert "the user is not asked" in agent.prompts()[2]
 
 
-def test_nobody_is_asked_where_that_is_not_wanted(analyst: Analyst, dataset: str) -> None:
+def test_nobody_is_asked_where_that_is_not_wanted(analyst: MakeAnalyst, dataset: str) -> None:
     agent = analyst([ASKED, query(dataset), DONE])
     output = agent.ask(datasets=[dataset], clarify="never")
 
@@ -536,7 +540,7 @@ def test_nobody_is_asked_where_that_is_not_wanted(analyst: Analyst, dataset: str
 # Narration
 
 
-def test_a_rejected_answer_returns_to_the_plan_with_what_is_missing(analyst: Analyst, dataset: str) -> None:
+def test_a_rejected_answer_returns_to_the_plan_with_what_is_missing(analyst: MakeAnalyst, dataset: str) -> None:
     wrong = step("finish", answer="{max.returns:账号} has {max.returns} of {r2.returns} returns, gamma 12.")
     agent = analyst(
         [query(dataset), wrong, query(dataset, TOTAL), step("finish", answer="There are {returns} returns.")]
@@ -551,7 +555,7 @@ def test_a_rejected_answer_returns_to_the_plan_with_what_is_missing(analyst: Ana
 
 
 @pytest.mark.parametrize("before", [[], [0]])
-def test_what_a_model_says_beside_its_calls_is_no_answer(analyst: Analyst, dataset: str, before: list[int]) -> None:
+def test_what_a_model_says_beside_its_calls_is_no_answer(analyst: MakeAnalyst, dataset: str, before: list[int]) -> None:
     end = step("finish", answer="There are {returns} returns.")
     done = [query(dataset) for _ in before]
     output = analyst([*done, "Let me look at the data first.", query(dataset, TOTAL), end]).ask(datasets=[dataset])
@@ -559,7 +563,7 @@ def test_what_a_model_says_beside_its_calls_is_no_answer(analyst: Analyst, datas
     assert (output["error"], output["answer"]) == (None, "There are 100 returns.")
 
 
-def test_a_rejected_answer_is_the_last_resort(analyst: Analyst, dataset: str) -> None:
+def test_a_rejected_answer_is_the_last_resort(analyst: MakeAnalyst, dataset: str) -> None:
     steps = [query(dataset), step("finish", answer="beta has 71 returns.")]
     for more in ([], [query(dataset, TOTAL)], ['{"tool": '] * 2):
         output = analyst([*steps, *more], max_steps=1).ask(datasets=[dataset])
@@ -568,7 +572,7 @@ def test_a_rejected_answer_is_the_last_resort(analyst: Analyst, dataset: str) ->
         assert "| beta | 70 |" in output["answer"] and "71" not in output["answer"]
 
 
-def test_results_that_the_answer_needs_are_added(analyst: Analyst, dataset: str) -> None:
+def test_results_that_the_answer_needs_are_added(analyst: MakeAnalyst, dataset: str) -> None:
     rows = {"aggregations": [{"as": "highest", "agg": "max", "col": "退货数量"}]}
     ends = step(
         "finish",
@@ -581,7 +585,7 @@ def test_results_that_the_answer_needs_are_added(analyst: Analyst, dataset: str)
     assert [table["name"] for table in output["tables"]] == ["r1", "r3"]
 
 
-def test_figures_may_come_from_every_result_that_is_named(analyst: Analyst, dataset: str) -> None:
+def test_figures_may_come_from_every_result_that_is_named(analyst: MakeAnalyst, dataset: str) -> None:
     steps = [query(dataset), query(dataset, TOTAL)]
     both = step("finish", answer=LARGEST, result_ids=["r1", "r2"])
     output = analyst([*steps, both]).ask(datasets=[dataset])
@@ -594,7 +598,7 @@ def test_figures_may_come_from_every_result_that_is_named(analyst: Analyst, data
 
 @pytest.mark.parametrize(("stated", "answer"), [("de", "Es sind 1.234,5."), ("sv", "Es sind 1,234.5.")])
 def test_the_model_states_the_language_of_the_answer(
-    analyst: Analyst, keep: Any, data_dir: Path, stated: str, answer: str
+    analyst: MakeAnalyst, keep: Any, data_dir: Path, stated: str, answer: str
 ) -> None:
     dataset = keep(data_dir, "sales.csv", "sales\n1234.5\n")
     total = {"aggregations": [{"as": "sales", "agg": "sum", "col": "sales"}]}
@@ -629,7 +633,7 @@ BY_MONTH = {"group_by": ["month"], "aggregations": [{"as": "sales", "agg": "sum"
     ],
 )
 def test_figures_and_periods_of_an_answer_are_references(
-    analyst: Analyst, keep: Any, data_dir: Path, answer: str, expected: str | None
+    analyst: MakeAnalyst, keep: Any, data_dir: Path, answer: str, expected: str | None
 ) -> None:
     dataset = keep(data_dir, "months.csv", MONTHS)
     steps = [query(dataset, BY_MONTH), *[step("finish", answer=answer, formats={"month": "month"})] * 2]
@@ -642,7 +646,7 @@ def test_figures_and_periods_of_an_answer_are_references(
         assert "|" in output["answer"]
 
 
-def test_reasons_and_questions_state_no_invented_figure(analyst: Analyst, dataset: str) -> None:
+def test_reasons_and_questions_state_no_invented_figure(analyst: MakeAnalyst, dataset: str) -> None:
     reason = step("finish", cannot_answer="Revenue was 98765 in 2019, which is not in the data.")
     assert "98765" not in analyst([reason] * 2).ask(datasets=[dataset])["answer"]
 
@@ -662,14 +666,14 @@ def test_reasons_and_questions_state_no_invented_figure(analyst: Analyst, datase
     ],
     ids=["reply about results", "figure of a result", "name of a result", "question"],
 )
-def test_no_text_types_what_only_the_results_say(analyst: Analyst, dataset: str, end: dict[str, Any]) -> None:
+def test_no_text_types_what_only_the_results_say(analyst: MakeAnalyst, dataset: str, end: dict[str, Any]) -> None:
     agent = analyst([query(dataset), end, step("finish", answer="{list.账号:returns}")])
 
     assert agent.ask(datasets=[dataset])["answer"] == "Alpha (30) and beta (70)"
     assert "is typed" in agent.prompts()[2] or "with references" in agent.prompts()[2]
 
 
-def test_texts_without_rows_may_have_the_figures_of_the_schema(analyst: Analyst, keep: Any, data_dir: Path) -> None:
+def test_texts_without_rows_may_have_the_figures_of_the_schema(analyst: MakeAnalyst, keep: Any, data_dir: Path) -> None:
     years = keep(data_dir, "sales.csv", "year,sales\n2021,5\n2022,7\n2023,9\n")
     asked = step("ask_user", question="Which year is meant, 2022 or 2023?", options=["2022", "2023"])
     ended = step("finish", cannot_answer="The file has sales up to 2023 only.")
@@ -682,14 +686,14 @@ def test_texts_without_rows_may_have_the_figures_of_the_schema(analyst: Analyst,
     assert "2025" in agent.prompts()[1] and "is typed; nobody gave it" in agent.prompts()[1]
 
 
-def test_a_reply_may_not_have_the_figures_of_the_schema(analyst: Analyst, dataset: str) -> None:
+def test_a_reply_may_not_have_the_figures_of_the_schema(analyst: MakeAnalyst, dataset: str) -> None:
     reply = step("finish", reply="The most returns are 40.")
     agent = analyst([reply, query(dataset), step("finish", answer="{list.账号:returns}")])
 
     assert agent.ask(datasets=[dataset])["answer"] == "Alpha (30) and beta (70)"
 
 
-def test_the_name_of_a_result_column_says_only_what_was_said(analyst: Analyst, dataset: str) -> None:
+def test_the_name_of_a_result_column_says_only_what_was_said(analyst: MakeAnalyst, dataset: str) -> None:
     spec = {**BY_ACCOUNT, "aggregations": [{"as": "98765 in all", "agg": "sum", "col": "退货数量"}]}
     output = analyst([query(dataset, spec), *[step("finish", answer="Beta returned 98765 pieces.")] * 2]).ask(
         datasets=[dataset]
@@ -699,7 +703,7 @@ def test_the_name_of_a_result_column_says_only_what_was_said(analyst: Analyst, d
     assert output["tables"][0]["columns"] == ["账号", 'SUM("退货数量")']
 
 
-def test_at_high_effort_another_call_compares_the_answer_with_the_rows(analyst: Analyst, dataset: str) -> None:
+def test_at_high_effort_another_call_compares_the_answer_with_the_rows(analyst: MakeAnalyst, dataset: str) -> None:
     wrong = step("finish", answer="{max.returns:账号} has fewer returns, {max.returns}.")
     right = step("finish", answer="{max.returns:账号} has more returns, {max.returns}.")
     checks = [{"unsupported": ["beta has fewer returns"]}, {"unsupported": []}]

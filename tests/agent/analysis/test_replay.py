@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from datasphinx.agent.replay import Replay, replay
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import Settings
 from datasphinx.agent.types import EmbeddedOptions
-from tests.agent.analysis.conftest import BY_ACCOUNT, QUESTION, TOTAL, ScriptedAnalyst, step
+from tests.agent.analysis.conftest import BY_ACCOUNT, QUESTION, TOTAL, MakeAnalyst, step
 from tests.agent.record.stores import tampering
 from tests.support.commands import Run
 from tests.support.fake_openai import FakeOpenAI
@@ -28,7 +27,6 @@ from tests.support.fake_openai import Reply as HTTPReply
 
 pytestmark = pytest.mark.stored_record
 
-Analyst = Callable[..., ScriptedAnalyst]
 BARS = step("plot", result_id="r1", plot={"chart_type": "bar", "x": "账号", "y": "returns"})
 END = step("finish", answer="{2.账号} has {2.returns} returns, {1.账号} {1.returns}.")
 BACK = step("ask_user", question="Which month?", options=["January", "February"])
@@ -49,7 +47,7 @@ def change(store_of: Settings, kind: str, was: str, now: str) -> None:
         assert connection.exec_driver_sql(sql, (was, now, kind)).rowcount
 
 
-def test_a_replay_is_the_same_and_asks_no_model(analyst: Analyst, returns: str, dataset: str) -> None:
+def test_a_replay_is_the_same_and_asks_no_model(analyst: MakeAnalyst, returns: str, dataset: str) -> None:
     agent = analyst([query(dataset), BARS, END])
     output = agent.ask(files=[returns])
     asked = len(agent.model.calls)
@@ -62,7 +60,7 @@ def test_a_replay_is_the_same_and_asks_no_model(analyst: Analyst, returns: str, 
     assert len(agent.model.calls) == asked
 
 
-def test_a_replay_leaves_the_record_as_it_was(analyst: Analyst, dataset: str) -> None:
+def test_a_replay_leaves_the_record_as_it_was(analyst: MakeAnalyst, dataset: str) -> None:
     agent = analyst([query(dataset), END])
     output = agent.ask(datasets=[dataset])
     before = open_store(agent.services.settings).head()
@@ -71,7 +69,7 @@ def test_a_replay_leaves_the_record_as_it_was(analyst: Analyst, dataset: str) ->
     assert open_store(agent.services.settings).head() == before
 
 
-def test_every_tool_is_called_again(analyst: Analyst, returns: str, sales: str, dataset: str) -> None:
+def test_every_tool_is_called_again(analyst: MakeAnalyst, returns: str, sales: str, dataset: str) -> None:
     file_id = analyst().services.registry.dataset(dataset).file_id
     agent = analyst(
         [
@@ -89,7 +87,7 @@ def test_every_tool_is_called_again(analyst: Analyst, returns: str, sales: str, 
     assert again(output, agent.services.settings).differences == []
 
 
-def test_a_replay_reads_the_file_with_the_same_options(analyst: Analyst, tmp_path: Path) -> None:
+def test_a_replay_reads_the_file_with_the_same_options(analyst: MakeAnalyst, tmp_path: Path) -> None:
     path = tmp_path / "months.csv"
     path.write_text("kind,Jan,Feb,Mar\nboot,3,4,5\nTotal,3,4,5\n", encoding="utf-8")
     load = {"unpivot": {"name": "month", "value": "pairs"}, "drop_totals": False}
@@ -104,7 +102,7 @@ def test_a_replay_reads_the_file_with_the_same_options(analyst: Analyst, tmp_pat
     assert again(output, agent.services.settings).differences == []
 
 
-def test_another_file_under_the_path_makes_no_difference(analyst: Analyst, returns: str, dataset: str) -> None:
+def test_another_file_under_the_path_makes_no_difference(analyst: MakeAnalyst, returns: str, dataset: str) -> None:
     agent = analyst([query(dataset), END])
     output = agent.ask(files=[returns])
     Path(returns).write_text("city\nKazan\n", encoding="utf-8")
@@ -113,7 +111,9 @@ def test_another_file_under_the_path_makes_no_difference(analyst: Analyst, retur
     assert again(output, agent.services.settings).differences == []
 
 
-def test_another_result_is_reported_at_the_call_that_gave_it(analyst: Analyst, dataset: str, tmp_path: Path) -> None:
+def test_another_result_is_reported_at_the_call_that_gave_it(
+    analyst: MakeAnalyst, dataset: str, tmp_path: Path
+) -> None:
     agent = analyst([query(dataset), BARS, step("finish")])
     output = agent.ask(datasets=[dataset])
     settings = agent.services.settings
@@ -153,7 +153,7 @@ def test_another_result_is_reported_at_the_call_that_gave_it(analyst: Analyst, d
     ],
 )
 def test_whatever_was_otherwise_is_named(
-    analyst: Analyst, dataset: str, kind: str, was: str, now: str, what: str
+    analyst: MakeAnalyst, dataset: str, kind: str, was: str, now: str, what: str
 ) -> None:
     agent = analyst([query(dataset), BARS, END])
     output = agent.ask(datasets=[dataset])
@@ -182,7 +182,7 @@ def test_whatever_was_otherwise_is_named(
         [BACK],
     ],
 )
-def test_every_way_a_run_can_go_is_replayed_the_same(analyst: Analyst, dataset: str, steps: list[Any]) -> None:
+def test_every_way_a_run_can_go_is_replayed_the_same(analyst: MakeAnalyst, dataset: str, steps: list[Any]) -> None:
     filled = [query(dataset) if each == "{query}" else each for each in steps]
     agent = analyst(filled, ["no narration"] * 3)
     output = agent.ask(datasets=[dataset])
@@ -193,7 +193,9 @@ def test_every_way_a_run_can_go_is_replayed_the_same(analyst: Analyst, dataset: 
 
 
 @pytest.mark.parametrize("result", ["r1", "r2"])
-def test_a_form_that_was_asked_for_is_replayed_with_its_correction(analyst: Analyst, dataset: str, result: str) -> None:
+def test_a_form_that_was_asked_for_is_replayed_with_its_correction(
+    analyst: MakeAnalyst, dataset: str, result: str
+) -> None:
     steps = [query(dataset), END, query(dataset, TOTAL), step("finish", result_ids=[result])]
     agent = analyst(steps)
     output = agent.ask(datasets=[dataset], output_type="number")
@@ -212,7 +214,7 @@ def test_a_form_that_was_asked_for_is_replayed_with_its_correction(analyst: Anal
         {"question": " ", "datasets": ["ds_0123456789abcdef"]},
     ],
 )
-def test_a_run_that_could_not_begin_is_replayed_as_that(analyst: Analyst, given: dict[str, Any]) -> None:
+def test_a_run_that_could_not_begin_is_replayed_as_that(analyst: MakeAnalyst, given: dict[str, Any]) -> None:
     agent = analyst()
     output = agent.graph.invoke({"question": QUESTION, **given})
 
@@ -220,7 +222,7 @@ def test_a_run_that_could_not_begin_is_replayed_as_that(analyst: Analyst, given:
     assert again(output, agent.services.settings).differences == []
 
 
-def test_a_file_that_could_not_be_read_is_replayed_as_that(analyst: Analyst, tmp_path: Path) -> None:
+def test_a_file_that_could_not_be_read_is_replayed_as_that(analyst: MakeAnalyst, tmp_path: Path) -> None:
     broken = tmp_path / "book.xlsx"
     broken.write_bytes(b"PK\x03\x04 broken")
     agent = analyst()
@@ -233,7 +235,7 @@ def test_a_file_that_could_not_be_read_is_replayed_as_that(analyst: Analyst, tmp
 
 @pytest.mark.parametrize("rounds", [1, 2])
 def test_a_question_that_was_clarified_is_replayed_with_what_was_asked(
-    analyst: Analyst, returns: str, dataset: str, rounds: int
+    analyst: MakeAnalyst, returns: str, dataset: str, rounds: int
 ) -> None:
     other = step("ask_user", question="Which account?", options=["alpha", "beta"])
     agent = analyst([BACK, other, END][:rounds] + [query(dataset), END], checkpointer=InMemorySaver())
@@ -248,7 +250,7 @@ def test_a_question_that_was_clarified_is_replayed_with_what_was_asked(
     assert [again(output, agent.services.settings).differences for output in outputs] == [[]] * (rounds + 1)
 
 
-def test_a_limit_that_was_reached_is_reached_again(analyst: Analyst, dataset: str) -> None:
+def test_a_limit_that_was_reached_is_reached_again(analyst: MakeAnalyst, dataset: str) -> None:
     agent = analyst([query(dataset), query(dataset, TOTAL), END], max_steps=1)
     output = agent.ask(datasets=[dataset])
     today = agent.services.settings.model_copy(update={"max_steps": 8})
@@ -257,7 +259,7 @@ def test_a_limit_that_was_reached_is_reached_again(analyst: Analyst, dataset: st
     assert again(output, today).differences == []
 
 
-def test_an_endpoint_that_cannot_call_tools_is_replayed_the_same(analyst: Analyst, dataset: str) -> None:
+def test_an_endpoint_that_cannot_call_tools_is_replayed_the_same(analyst: MakeAnalyst, dataset: str) -> None:
     settings = analyst().services.settings
     answers = [{**each, "arguments": json.dumps(each["arguments"])} for each in (query(dataset), END)]
     with FakeOpenAI([HTTPReply(status=400), *answers, *answers]) as server:
@@ -271,7 +273,7 @@ def test_an_endpoint_that_cannot_call_tools_is_replayed_the_same(analyst: Analys
 
 
 @pytest.mark.parametrize("spec", [BY_ACCOUNT, {"group_by": ["no such"]}, "{"])
-def test_the_embedded_model_is_replayed(analyst: Analyst, returns: str, spec: Any) -> None:
+def test_the_embedded_model_is_replayed(analyst: MakeAnalyst, returns: str, spec: Any) -> None:
     settings = analyst().services.settings
     services = Services(settings, model=ScriptedModel({"QuerySpec": [spec]}), embedded=EmbeddedOptions())
     output = build_analyst(services).invoke({"question": "每个账号的退货数量", "files": [returns]})
@@ -282,7 +284,7 @@ def test_the_embedded_model_is_replayed(analyst: Analyst, returns: str, spec: An
 # What is gone
 
 
-def test_a_dataset_that_is_gone(analyst: Analyst, dataset: str) -> None:
+def test_a_dataset_that_is_gone(analyst: MakeAnalyst, dataset: str) -> None:
     agent = analyst([query(dataset), END])
     output = agent.ask(datasets=[dataset])
     agent.services.registry.delete_dataset(dataset)
@@ -290,7 +292,7 @@ def test_a_dataset_that_is_gone(analyst: Analyst, dataset: str) -> None:
         again(output, agent.services.settings)
 
 
-def test_a_file_that_is_gone_and_comes_back(analyst: Analyst, returns: str, dataset: str) -> None:
+def test_a_file_that_is_gone_and_comes_back(analyst: MakeAnalyst, returns: str, dataset: str) -> None:
     agent = analyst([query(dataset), END])
     output = agent.ask(files=[returns])
     registry = agent.services.registry
@@ -302,21 +304,21 @@ def test_a_file_that_is_gone_and_comes_back(analyst: Analyst, returns: str, data
     assert again(output, agent.services.settings).differences == []
 
 
-def test_a_dataset_of_a_file_is_made_again(analyst: Analyst, returns: str, dataset: str) -> None:
+def test_a_dataset_of_a_file_is_made_again(analyst: MakeAnalyst, returns: str, dataset: str) -> None:
     agent = analyst([query(dataset), END])
     output = agent.ask(files=[returns])
     agent.services.registry.delete_dataset(dataset)
     assert again(output, agent.services.settings).differences == []
 
 
-def test_no_other_source_can_stand_for_datasets(analyst: Analyst, dataset: str) -> None:
+def test_no_other_source_can_stand_for_datasets(analyst: MakeAnalyst, dataset: str) -> None:
     agent = analyst([query(dataset), END])
     output = agent.ask(datasets=[dataset])
     with pytest.raises(SourceNotFound, match="datasets"):
         again(output, agent.services.settings, "sample")
 
 
-def test_a_configured_source_that_does_not_answer_does_not_matter(analyst: Analyst, dataset: str) -> None:
+def test_a_configured_source_that_does_not_answer_does_not_matter(analyst: MakeAnalyst, dataset: str) -> None:
     agent = analyst([query(dataset), END], source="postgresql://reader:a-long-password@127.0.0.1:1/dwh")
     output = agent.ask(datasets=[dataset])
     today = agent.services.settings.model_copy(update={"source": ""})
@@ -324,7 +326,7 @@ def test_a_configured_source_that_does_not_answer_does_not_matter(analyst: Analy
 
 
 def test_the_command_replays_and_says_what_is_gone(
-    analyst: Analyst, returns: str, dataset: str, run: Run, monkeypatch: pytest.MonkeyPatch
+    analyst: MakeAnalyst, returns: str, dataset: str, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     agent = analyst([query(dataset), END])
     trace = agent.ask(files=[returns])["audit"]["trace_id"]

@@ -1,6 +1,5 @@
 """Codes in a result are explained by the comments on their columns."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ import pytest
 from datasphinx.agent.answers.codes import explained_codes
 from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.sources.source import Source
-from tests.conftest import ScriptedAgent
+from tests.conftest import MakeAgent
 from tests.support.databases import make_database, open_url, url
 
 COMMENTS = {
@@ -89,7 +88,7 @@ def test_many_codes_are_cut_and_sentences_follow_the_language(source: Source, ca
     assert "。kind：1 = pump。" in explained_codes("SELECT id, kind FROM units", rows, many, "zh")
 
 
-def test_the_answer_explains_the_codes_in_its_language(scripted: Callable[..., ScriptedAgent]) -> None:
+def test_the_answer_explains_the_codes_in_its_language(scripted: MakeAgent) -> None:
     sql = "SELECT channel, COUNT(*) AS orders FROM orders GROUP BY channel"
     agent = scripted({"GeneratedSQL": [{"sql": sql}] * 2})
 

@@ -1,16 +1,15 @@
 """Threads whose model is scripted."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.conftest import ScriptedAgent
-from tests.support.best_customer import Talk
+from tests.conftest import MakeAgent
+from tests.support.best_customer import Talk, Talking
 
 
 @pytest.fixture
-def talking(scripted: Callable[..., ScriptedAgent]) -> Callable[..., Talk]:
+def talking(scripted: MakeAgent) -> Talking:
     """A maker of threads: answers of generation and reviews as the model gives them."""
 
     def make(statements: Any = (), reviews: Any = (), **overrides: Any) -> Talk:

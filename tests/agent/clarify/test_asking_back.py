@@ -1,16 +1,12 @@
 """Clarifying questions, through the graph: when they are asked, what comes of the answers, and what goes wrong."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tests.agent.walk import COUNT, HOW_MANY, calls
 from tests.conftest import NO_AMBIGUITY
-from tests.support.best_customer import AMOUNT, ASKS, BEST, BY_AMOUNT, BY_ORDERS, ORDERS, TWICE, Talk, review_of
-
-Talking = Callable[..., Talk]
-
+from tests.support.best_customer import AMOUNT, ASKS, BEST, BY_AMOUNT, BY_ORDERS, ORDERS, TWICE, Talking, review_of
 
 # Whether somebody is asked
 

@@ -1,6 +1,5 @@
 """What the user says of an answer, through the graph."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -8,9 +7,7 @@ import pytest
 from datasphinx.agent.sql.layout import in_lines
 from tests.agent.walk import COUNT, HOW_MANY, calls
 from tests.conftest import NO_AMBIGUITY
-from tests.support.best_customer import ASKS, BEST, BY_AMOUNT, BY_ORDERS, Talk
-
-Talking = Callable[..., Talk]
+from tests.support.best_customer import ASKS, BEST, BY_AMOUNT, BY_ORDERS, Talking
 
 REJECTED = {"accepted": False}
 DELIVERED = {"sql": "SELECT COUNT(*) AS orders FROM orders WHERE status = 'delivered'"}

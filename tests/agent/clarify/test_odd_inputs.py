@@ -1,6 +1,5 @@
 """What nobody should send, and what a review should not say: clear errors, and nothing that was open is lost."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +9,9 @@ from datasphinx.agent.record.store import open_store
 from datasphinx.agent.replay import replay
 from datasphinx.agent.sample.shop import shop_path
 from tests.agent.walk import COUNT, HOW_MANY
-from tests.support.best_customer import AMOUNT, ASKS, BEST, BY_AMOUNT, BY_ORDERS, ORDERS, Talk, review_of
+from tests.support.best_customer import AMOUNT, ASKS, BEST, BY_AMOUNT, BY_ORDERS, ORDERS, Talking, review_of
 
 pytestmark = [pytest.mark.integration, pytest.mark.stored_record]
-Talking = Callable[..., Talk]
 
 DELIVERED = {"sql": "SELECT COUNT(*) AS orders FROM orders WHERE status = 'delivered'"}
 SHIPPED = {"sql": "SELECT COUNT(*) AS orders FROM orders WHERE status = 'shipped'"}

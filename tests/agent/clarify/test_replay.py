@@ -1,6 +1,5 @@
 """Runs of a conversation on the record: each is run again from what it found on its thread."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -8,19 +7,18 @@ import pytest
 from datasphinx.agent.record.store import open_store
 from datasphinx.agent.replay import replay
 from tests.agent.walk import HOW_MANY
-from tests.conftest import ScriptedAgent
+from tests.conftest import MakeAgent
 from tests.support.best_customer import BEST, BY_AMOUNT, Talk, asks_about_best
 
 pytestmark = [pytest.mark.integration, pytest.mark.stored_record]
 
-Scripted = Callable[..., ScriptedAgent]
 ALONE = "How many orders were delivered?"
 DELIVERED = {"sql": "SELECT COUNT(*) AS orders FROM orders WHERE status = 'delivered'"}
 BY_STATUS = {"sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status ORDER BY status"}
 
 
 @pytest.fixture
-def talk(scripted: Scripted) -> Talk:
+def talk(scripted: MakeAgent) -> Talk:
     delivered, drawn = {**DELIVERED, "standalone": ALONE}, {"sql": "", "output_type": "plot"}
     fewer = {"sql": f"{BY_STATUS['sql']} LIMIT 2", "standalone": "How many orders have the top two statuses?"}
     answers = {"GeneratedSQL": [asks_about_best, delivered, BY_STATUS, drawn, fewer]}

@@ -3,7 +3,6 @@
 import io
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +17,11 @@ from datasphinx.agent.queryspec.compile import run as run_spec
 from datasphinx.agent.queryspec.spec import QuerySpec
 from datasphinx.agent.sample.spreadsheets import RETURNS, STORES
 from datasphinx.agent.services import Services
-from tests.conftest import ScriptedAgent
+from tests.conftest import MakeAgent
 from tests.support.commands import Run
 from tests.support.fake_openai import FakeOpenAI
 from tests.support.sample_spreadsheets import MONTHS, returns_rows, stores_rows
 
-Scripted = Callable[..., ScriptedAgent]
 STATEMENTS = [asked.sql for asked in SHOP]
 SPECS = [asked.spec.model_dump(mode="json", by_alias=True, exclude_none=True) for asked in SHEETS]
 UNITS = (
@@ -33,7 +31,7 @@ UNITS = (
 SALES = "SELECT strftime('%m', ordered_on) AS month, SUM(total_amount) AS sales FROM orders GROUP BY 1 ORDER BY 1"
 
 
-def scripted_services(scripted: Scripted, statements: list[str], specs: list[Any], files: list[Path]) -> Services:
+def scripted_services(scripted: MakeAgent, statements: list[str], specs: list[Any], files: list[Path]) -> Services:
     """Services whose model writes these statements and query specs."""
     ids = [dataset_of(file, scripted().services) for file in files]
     steps = [
@@ -68,7 +66,7 @@ def rows_of(spec: QuerySpec, file: Path, services: Services) -> list[list[Any]]:
     return run_spec(spec, Datasets(dataset_id, source.catalog.tables), source)["rows"]
 
 
-def test_three_questions_are_answered_with_rows_chart_and_sql(scripted: Scripted) -> None:
+def test_three_questions_are_answered_with_rows_chart_and_sql(scripted: MakeAgent) -> None:
     text = shown(scripted_services(scripted, [UNITS, SALES], SPECS[:1], [STORES]))
     assert "Whiteboard Marker Set" in text and "SUM(i.quantity)" in text
     bars = [line.split()[1] for line in text.splitlines() if "█" in line]
@@ -78,7 +76,7 @@ def test_three_questions_are_answered_with_rows_chart_and_sql(scripted: Scripted
 
 
 def test_without_the_packages_of_the_analyst_the_shop_is_asked(
-    scripted: Scripted, monkeypatch: pytest.MonkeyPatch
+    scripted: MakeAgent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "python_calamine", None)
     monkeypatch.setitem(sys.modules, "duckdb", None)
@@ -87,14 +85,14 @@ def test_without_the_packages_of_the_analyst_the_shop_is_asked(
     assert "datasphinx[analyst]" in text
 
 
-def test_right_answers_match_their_references(scripted: Scripted) -> None:
+def test_right_answers_match_their_references(scripted: MakeAgent) -> None:
     judged = list(judged_answers(scripted_services(scripted, STATEMENTS, SPECS, [STORES, RETURNS])))
     assert [one.question for one in judged] == [asked.question for asked in (*SHOP, *SHEETS)]
     assert all(one.matched for one in judged)
 
 
 @pytest.mark.heavy
-def test_wrong_answers_that_are_presented_as_answers_are_counted(scripted: Scripted) -> None:
+def test_wrong_answers_that_are_presented_as_answers_are_counted(scripted: MakeAgent) -> None:
     wrong = {**SPECS[0], "sort": [{"by": "total"}]}
     statements = ["SELECT COUNT(*) FROM customers", *STATEMENTS[1:]]
     judged = list(judged_answers(scripted_services(scripted, statements, [wrong, SPECS[1]], [STORES, RETURNS])))
@@ -117,18 +115,18 @@ def test_whatever_the_model_gets_right_the_commands_end_well(
 
 
 @pytest.mark.parametrize("asked", SHOP, ids=lambda asked: asked.kind)
-def test_the_reference_statements_give_rows(scripted: Scripted, asked: ShopQuestion) -> None:
+def test_the_reference_statements_give_rows(scripted: MakeAgent, asked: ShopQuestion) -> None:
     assert scripted().services.source("sample").execute(asked.sql)["rows"]
 
 
-def test_the_reference_specs_give_the_answers_of_the_author(scripted: Scripted) -> None:
+def test_the_reference_specs_give_the_answers_of_the_author(scripted: MakeAgent) -> None:
     found = [rows_of(asked.spec, asked.file, scripted().services) for asked in SHEETS]
     assert found == [[["Harbour", 112_831.69]], [["海蓝服饰", 820]]]
 
 
 @pytest.mark.parametrize(("path", "title", "rows"), [(RETURNS, 1, returns_rows()), (STORES, 0, stores_rows())])
 def test_the_sample_files_are_what_their_script_makes(
-    scripted: Scripted, path: Path, title: int, rows: list[list[Any]]
+    scripted: MakeAgent, path: Path, title: int, rows: list[list[Any]]
 ) -> None:
     services = scripted().services
     dataset_id = dataset_of(path, services)

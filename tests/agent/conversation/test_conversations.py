@@ -1,7 +1,6 @@
 """Conversations with a chat model in four languages: each question is one call, and each kind has its outcome."""
 
 import json
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pytest
@@ -13,11 +12,10 @@ from datasphinx.agent.replay import replay
 from datasphinx.agent.sql.layout import in_lines
 from datasphinx.agent.types import Turn
 from tests.agent.walk import COUNT, calls
-from tests.conftest import ScriptedAgent
-from tests.support.best_customer import Talk
+from tests.conftest import MakeAgent
+from tests.support.best_customer import Talk, Talking
 
 pytestmark = [pytest.mark.integration, pytest.mark.stored_record]
-Scripted = Callable[..., ScriptedAgent]
 
 IN_2024 = "SELECT COUNT(*) AS orders FROM orders WHERE ordered_on >= '2024-01-01' AND ordered_on < '2025-01-01'"
 BY_STATUS = "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status ORDER BY status"
@@ -84,14 +82,11 @@ WORDINGS = {
 
 
 @pytest.fixture
-def talking(scripted: Scripted) -> Callable[..., Talk]:
+def talking(scripted: MakeAgent) -> Talking:
     def make(*answers: Any, **overrides: Any) -> Talk:
         return Talk(scripted({"GeneratedSQL": answers}, **{"enable_sql_validation": False, **overrides}))
 
     return make
-
-
-Talking = Callable[..., Talk]
 
 
 def statements(output: dict[str, Any]) -> int:
@@ -222,7 +217,7 @@ def test_a_question_after_an_open_clarifying_question_keeps_the_conversation(tal
 
 
 @pytest.mark.parametrize(("question", "reply"), [("why?", "The data do not say why."), ("thanks!", "You are welcome.")])
-def test_retrieval_alone_does_not_end_a_follow_up(scripted: Scripted, question: str, reply: str) -> None:
+def test_retrieval_alone_does_not_end_a_follow_up(scripted: MakeAgent, question: str, reply: str) -> None:
     answers = {
         "TableSelection": [{"tables": ["orders"]}, {"tables": [], "reason": "no table fits"}],
         "ColumnSelection": [{"tables": [{"table": "orders", "columns": ["status"]}]}, {"tables": []}],

@@ -3,7 +3,6 @@
 A chat model reads them in the call that writes the statement; for a model that only writes statements, rules do.
 """
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +12,11 @@ from datasphinx.agent.record.store import open_store
 from datasphinx.agent.replay import replay
 from datasphinx.agent.types import EmbeddedOptions
 from tests.agent.walk import COUNT, HOW_MANY, calls
-from tests.conftest import ScriptedAgent
-from tests.support.best_customer import ASKS, BEST, Talk
+from tests.conftest import MakeAgent
+from tests.support.best_customer import ASKS, BEST, Talk, Talking
 from tests.support.databases import make_database, url
 
 pytestmark = [pytest.mark.integration, pytest.mark.stored_record]
-Scripted = Callable[..., ScriptedAgent]
 BY_STATUS = {"sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status ORDER BY status"}
 STATUSES = "How many orders by status?"
 COMPACT = "FROM orders SELECT status, COUNT(*) GROUP BY status ORDER BY status"
@@ -26,7 +24,7 @@ ONE = EmbeddedOptions(adapter=False, candidates=1)
 
 
 @pytest.fixture
-def talking(scripted: Scripted) -> Callable[..., Talk]:
+def talking(scripted: MakeAgent) -> Talking:
     """A maker of threads with a chat model, which gives these answers."""
 
     def make(*statements: Any, **overrides: Any) -> Talk:
@@ -36,16 +34,13 @@ def talking(scripted: Scripted) -> Callable[..., Talk]:
 
 
 @pytest.fixture
-def writing(scripted: Scripted) -> Callable[..., Talk]:
+def writing(scripted: MakeAgent) -> Talking:
     """A maker of threads with a model that only writes these compact statements."""
 
     def make(*statements: str, **overrides: Any) -> Talk:
         return Talk(scripted({"text": statements}, embedded=ONE, clarify="never", **overrides))
 
     return make
-
-
-Talking = Callable[..., Talk]
 
 
 @pytest.fixture
@@ -71,7 +66,7 @@ def test_a_source_that_comes_with_a_follow_up_is_the_one_that_is_asked(talking: 
     assert talk.ask("and in the other shop?", source=other)["value"] == 2
 
 
-def test_an_answer_goes_to_the_source_of_its_question(scripted: Scripted, other: str) -> None:
+def test_an_answer_goes_to_the_source_of_its_question(scripted: MakeAgent, other: str) -> None:
     talk = Talk(scripted({"GeneratedSQL": [ASKS, COUNT]}))
     talk.ask(BEST)
     output = talk.ask(clarification_answer="by amount", source=other)
@@ -152,7 +147,7 @@ def test_a_reading_may_name_what_its_statement_compares_with(
     assert talk.state()["turns"][-1]["question"] == kept
 
 
-def test_a_source_that_is_gone_leaves_the_question_open(scripted: Scripted, tmp_path: Path, other: str) -> None:
+def test_a_source_that_is_gone_leaves_the_question_open(scripted: MakeAgent, tmp_path: Path, other: str) -> None:
     sql = "SELECT status FROM orders"
     options = [{"label": "a", "reading": "a", "sql": sql}, {"label": "b", "reading": "b", "sql": sql + " LIMIT 1"}]
     talk = Talk(scripted({"GeneratedSQL": [{**ASKS, "alternatives": options}]}, enable_sql_validation=False))

@@ -10,7 +10,7 @@ from datasphinx.agent.answers.stored_chart import selected_by_default
 from datasphinx.agent.embedded.chart_words import asked_form
 from datasphinx.agent.graph import build_graph
 from datasphinx.agent.types import EmbeddedOptions
-from tests.conftest import ScriptedAgent
+from tests.conftest import MakeAgent
 
 CHARTS = """
 Plot the orders by status
@@ -127,7 +127,7 @@ def test_long_questions_take_no_time() -> None:
 
 
 @pytest.fixture
-def ask(scripted: Callable[..., ScriptedAgent]) -> Callable[..., dict[str, Any]]:
+def ask(scripted: MakeAgent) -> Callable[..., dict[str, Any]]:
     """Asks questions of one conversation with a model that only writes statements, and returns the state."""
     statement = "FROM orders SELECT status, COUNT(*) GROUP BY status ORDER BY COUNT(*)"
     agent = scripted({"text": [statement]}, embedded=EmbeddedOptions(adapter=False, candidates=1))

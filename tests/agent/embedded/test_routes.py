@@ -1,6 +1,5 @@
 """The graph over a scripted model that writes compact statements, as the embedded one does."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
 from datasphinx.agent.types import EmbeddedOptions
 from tests.agent.walk import updates_of, walk
-from tests.conftest import ScriptedAgent
+from tests.conftest import MakeAgent, ScriptedAgent
 from tests.support.likely import likely
 
 COUNT = "FROM orders SELECT COUNT(*)"
@@ -25,11 +24,9 @@ UNREADABLE = "FROM orders JOIN regions SELECT COUNT(*)"
 
 WHOLE = EmbeddedOptions()
 
-Agent = Callable[..., ScriptedAgent]
-
 
 @pytest.fixture
-def embedded(cache_dir: Path) -> Agent:
+def embedded(cache_dir: Path) -> MakeAgent:
     def make(*texts: Scripted, options: EmbeddedOptions = WHOLE, **overrides: Any) -> ScriptedAgent:
         model = ScriptedModel({"text": texts})
         services = Services(load_settings(cache_dir=cache_dir, **overrides), model=model, embedded=options)
@@ -43,7 +40,7 @@ def audited(agent: ScriptedAgent, question: str = "How many orders are there?") 
     return output, output["audit"]["notes"]
 
 
-def test_the_first_answers_alone_if_no_other_can_be_more_likely(embedded: Agent) -> None:
+def test_the_first_answers_alone_if_no_other_can_be_more_likely(embedded: MakeAgent) -> None:
     agent = embedded(likely(COUNT, 0.6))
     output, notes = audited(agent)
 
@@ -52,7 +49,7 @@ def test_the_first_answers_alone_if_no_other_can_be_more_likely(embedded: Agent)
     assert [call["schema"] for step in output["audit"]["steps"] for call in step["calls"]] == ["GeneratedSQL"]
 
 
-def test_a_validation_that_is_requested_is_noted_as_impossible(embedded: Agent) -> None:
+def test_a_validation_that_is_requested_is_noted_as_impossible(embedded: MakeAgent) -> None:
     asked = embedded(likely(COUNT, 0.6)).ask("How many orders are there?", enable_sql_validation=True)
     not_asked = embedded(likely(COUNT, 0.6)).ask("How many orders are there?")
 
@@ -64,13 +61,13 @@ def test_a_validation_that_is_requested_is_noted_as_impossible(embedded: Agent) 
     )
 
 
-def test_the_most_likely_statement_answers(embedded: Agent) -> None:
+def test_the_most_likely_statement_answers(embedded: MakeAgent) -> None:
     agent = embedded(likely(CUSTOMERS, 0.2), likely(COUNT, 0.3), likely(CUSTOMERS, 0.2))
 
     assert agent.ask("How many orders are there?", clarify="never")["value"] == 10127
 
 
-def test_dates_of_the_question_are_applied_to_the_statement(embedded: Agent) -> None:
+def test_dates_of_the_question_are_applied_to_the_statement(embedded: MakeAgent) -> None:
     agent = embedded(likely(IN_2025, 0.9))
     output = agent.ask("How many orders were placed on 5 May 2025?")
 
@@ -78,7 +75,7 @@ def test_dates_of_the_question_are_applied_to_the_statement(embedded: Agent) -> 
     assert "How many orders were placed in 2025?" in agent.model.calls[0].prompt
 
 
-def test_statement_without_the_dates_of_the_question_loses_or_is_unsure(embedded: Agent) -> None:
+def test_statement_without_the_dates_of_the_question_loses_or_is_unsure(embedded: MakeAgent) -> None:
     question, undated = "How many orders in May 2025?", "FROM regions SELECT COUNT(*)"
     dated = embedded(likely(undated, 0.6), likely(IN_2025, 0.3), likely(undated, 0.6))
 
@@ -86,14 +83,14 @@ def test_statement_without_the_dates_of_the_question_loses_or_is_unsure(embedded
     assert embedded(*[likely(undated, 0.5)] * 6).ask(question, clarify="never")["status"] == "unsure"
 
 
-def test_one_candidate_is_not_run_before_it_is_executed(embedded: Agent) -> None:
+def test_one_candidate_is_not_run_before_it_is_executed(embedded: MakeAgent) -> None:
     agent = embedded(COUNT, options=EmbeddedOptions(candidates=1))
     steps = agent.ask("How many orders are there?")["audit"]["steps"]
 
     assert [(step["node"], len(step["statements"])) for step in steps if step["statements"]] == [("execute_sql", 1)]
 
 
-def test_the_prompt_has_the_stored_values_that_the_question_means(embedded: Agent) -> None:
+def test_the_prompt_has_the_stored_values_that_the_question_means(embedded: MakeAgent) -> None:
     agent = embedded(likely(GERMANS, 0.6))
     output, _ = audited(agent, "Сколько клиентов в Германии?")
     prompt = agent.model.calls[0].prompt
@@ -104,7 +101,7 @@ def test_the_prompt_has_the_stored_values_that_the_question_means(embedded: Agen
 
 
 @pytest.mark.parametrize(("text", "calls"), [(UNREADABLE, 1), (FAILS, 2)])
-def test_the_same_failure_again_ends_the_question(embedded: Agent, text: str, calls: int) -> None:
+def test_the_same_failure_again_ends_the_question(embedded: MakeAgent, text: str, calls: int) -> None:
     agent = embedded(*[text] * 2, options=EmbeddedOptions(candidates=1), max_sql_generations=5)
     output = agent.ask("How many orders are there?")
 
@@ -112,7 +109,7 @@ def test_the_same_failure_again_ends_the_question(embedded: Agent, text: str, ca
     assert len(agent.model.calls) == calls
 
 
-def test_no_more_generations_than_the_settings_allow(embedded: Agent) -> None:
+def test_no_more_generations_than_the_settings_allow(embedded: MakeAgent) -> None:
     texts = [f"FROM orders SELECT missing_{number}" for number in range(12)]
     agent = embedded(*texts)
 
@@ -120,11 +117,11 @@ def test_no_more_generations_than_the_settings_allow(embedded: Agent) -> None:
     assert len(agent.model.calls) == 12
 
 
-def test_a_budget_that_ends_leaves_the_candidates_so_far(embedded: Agent) -> None:
+def test_a_budget_that_ends_leaves_the_candidates_so_far(embedded: MakeAgent) -> None:
     assert embedded(COUNT, max_llm_calls=1).ask("How many orders are there?")["value"] == 10127
 
 
-def test_a_grammar_goes_along(embedded: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_grammar_goes_along(embedded: MakeAgent, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[dict[str, Any]] = []
     real = ScriptedModel._generate
 
@@ -143,7 +140,7 @@ def test_a_grammar_goes_along(embedded: Agent, monkeypatch: pytest.MonkeyPatch) 
     assert all("root ::=" in options["extra_body"]["grammar"] for options in asked[:3])
 
 
-def test_a_statement_that_reads_the_engines_catalog_is_refused(embedded: Agent) -> None:
+def test_a_statement_that_reads_the_engines_catalog_is_refused(embedded: MakeAgent) -> None:
     text = "FROM sqlite_master SELECT sql"
     output = embedded(*[text] * 9).ask("How many orders are there?")
 

@@ -1,6 +1,5 @@
 """The confidence in statements: a probability where one was fitted, and otherwise what happened to the statement."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -13,19 +12,18 @@ from datasphinx.agent.messages import Message
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.types import Evidence
 from tests.agent.walk import COUNT, DELIVERED, HOW_MANY, SAME
-from tests.conftest import VALID, ScriptedAgent
+from tests.conftest import VALID, MakeAgent
 
-Scripted = Callable[..., ScriptedAgent]
 OBJECTION = {"is_valid": False, "reason": "it counts the wrong rows", "issues": [], "corrected_sql": None}
 
 
-def asked(scripted: Scripted, *statements: Any, verdicts: Any = (), **inputs: Any) -> dict[str, Any]:
+def asked(scripted: MakeAgent, *statements: Any, verdicts: Any = (), **inputs: Any) -> dict[str, Any]:
     answers = {"GeneratedSQL": list(statements), "SQLValidation": list(verdicts)}
     return scripted(answers, enable_sql_validation=None, max_sql_generations=0).ask(HOW_MANY, **inputs)
 
 
 @pytest.mark.parametrize("is_valid", [None, True, False])
-def test_an_answer_of_a_chat_model_says_what_happened(scripted: Scripted, is_valid: bool | None) -> None:
+def test_an_answer_of_a_chat_model_says_what_happened(scripted: MakeAgent, is_valid: bool | None) -> None:
     verdicts = [] if is_valid is None else [VALID if is_valid else OBJECTION]
     output = asked(scripted, COUNT, verdicts=verdicts, enable_sql_validation=None if is_valid is None else True)
 
@@ -37,7 +35,7 @@ def test_an_answer_of_a_chat_model_says_what_happened(scripted: Scripted, is_val
     assert reply_of(output, "one")["status"] == output["status"]
 
 
-def test_a_confirmed_verdict_settles_the_findings_that_it_was_shown(scripted: Scripted) -> None:
+def test_a_confirmed_verdict_settles_the_findings_that_it_was_shown(scripted: MakeAgent) -> None:
     cut = {"sql": "SELECT COUNT(*) / COUNT(DISTINCT status) AS per_status FROM orders"}
     unchecked = asked(scripted, cut, effort="low")
     confirmed = asked(scripted, cut, verdicts=[VALID])
@@ -48,7 +46,7 @@ def test_a_confirmed_verdict_settles_the_findings_that_it_was_shown(scripted: Sc
     assert any("confirmed the statement, although" in one for one in confirmed["audit"]["notes"])
 
 
-def test_statements_that_agree_give_a_probability(scripted: Scripted) -> None:
+def test_statements_that_agree_give_a_probability(scripted: MakeAgent) -> None:
     agree = asked(scripted, COUNT, SAME, COUNT, effort="high")
     differ = asked(scripted, DELIVERED, COUNT, SAME, verdicts=[ConnectionError("gone")], effort="high")
     confirmed = asked(scripted, DELIVERED, COUNT, SAME, verdicts=[VALID], effort="high")
@@ -111,11 +109,11 @@ def reason_of(
         ({"violations": 1}, COUNT["sql"], "the query seems to leave out a part of the question"),
     ],
 )
-def test_the_reason_names_what_the_evidence_shows(scripted: Scripted, evidence: Any, sql: str, reason: str) -> None:
+def test_the_reason_names_what_the_evidence_shows(scripted: MakeAgent, evidence: Any, sql: str, reason: str) -> None:
     assert reason_of(scripted({}).services.source(), {**LOW, **evidence}, sql).startswith(reason)
 
 
-def test_a_doubt_is_a_reason_and_warnings_are_in_the_language_of_the_answer(scripted: Scripted) -> None:
+def test_a_doubt_is_a_reason_and_warnings_are_in_the_language_of_the_answer(scripted: MakeAgent) -> None:
     source, sql = scripted({}).services.source(), "SELECT COUNT(*) FROM orders, customers"
     doubt = partial(tuple, [Message("question_part_ignored", part="2024")])
 

@@ -1,6 +1,5 @@
 """The effort of a question: which calls it costs, and when a statement is validated."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +7,9 @@ import pytest
 
 from datasphinx.agent.sql.layout import in_lines
 from tests.agent.walk import COUNT, DELIVERED, HOW_MANY, SAME, calls, correction, nodes, prompts, walk
-from tests.conftest import VALID, ScriptedAgent
+from tests.conftest import VALID, MakeAgent, ScriptedAgent
 from tests.support.best_customer import ASKS, BEST, BY_AMOUNT, BY_ORDERS, ORDERS
 from tests.support.databases import make_database, url
-
-Ask = Callable[..., ScriptedAgent]
 
 NO_ROWS = {"sql": "SELECT order_id FROM orders WHERE total_amount < 0"}
 NONE_COUNTED = {"sql": "SELECT COUNT(*) FROM orders WHERE total_amount < 0"}
@@ -22,7 +19,7 @@ ALL_ORDERS = {"sql": "SELECT order_id, total_amount FROM orders LIMIT 100"}
 
 
 @pytest.fixture
-def asking(scripted: Callable[..., ScriptedAgent]) -> Ask:
+def asking(scripted: MakeAgent) -> MakeAgent:
     """A maker of agents whose effort decides about validation."""
 
     def make(*statements: Any, verdicts: Any = (VALID,), **overrides: Any) -> ScriptedAgent:
@@ -33,7 +30,7 @@ def asking(scripted: Callable[..., ScriptedAgent]) -> Ask:
 
 
 @pytest.mark.parametrize("effort", ["low", "medium"])
-def test_a_statement_without_doubt_costs_one_call(asking: Ask, effort: str) -> None:
+def test_a_statement_without_doubt_costs_one_call(asking: MakeAgent, effort: str) -> None:
     agent = asking(COUNT)
 
     assert agent.ask(HOW_MANY, effort=effort)["error"] is None
@@ -41,7 +38,7 @@ def test_a_statement_without_doubt_costs_one_call(asking: Ask, effort: str) -> N
 
 
 @pytest.mark.parametrize("statement", [NO_ROWS, NONE_COUNTED], ids=["no rows", "zero"])
-def test_an_empty_result_is_validated_once_and_not_run_again(asking: Ask, statement: dict[str, Any]) -> None:
+def test_an_empty_result_is_validated_once_and_not_run_again(asking: MakeAgent, statement: dict[str, Any]) -> None:
     agent = asking(statement)
     steps = walk(agent, "Which orders have a negative amount?")
 
@@ -50,7 +47,7 @@ def test_an_empty_result_is_validated_once_and_not_run_again(asking: Ask, statem
     assert "- this query returns " in prompts(agent, "SQLValidation")[0]
 
 
-def test_an_empty_value_is_told_with_the_end_of_the_dates_that_were_read(asking: Ask) -> None:
+def test_an_empty_value_is_told_with_the_end_of_the_dates_that_were_read(asking: MakeAgent) -> None:
     agent = asking(
         {"sql": "SELECT SUM(total_amount) FROM orders WHERE ordered_on >= '2030-01-01' AND total_amount < 0"}
     )
@@ -61,7 +58,7 @@ def test_an_empty_value_is_told_with_the_end_of_the_dates_that_were_read(asking:
     assert "- this query returns one empty value; orders.ordered_on ends on 2025-12-31" in prompt
 
 
-def test_the_end_of_dates_is_not_told_for_conditions_that_all_dates_meet(asking: Ask) -> None:
+def test_the_end_of_dates_is_not_told_for_conditions_that_all_dates_meet(asking: MakeAgent) -> None:
     agent = asking({"sql": "SELECT SUM(total_amount) FROM orders WHERE ordered_on < '2030-01-01' AND total_amount < 0"})
 
     assert "data end" not in agent.ask("What were total negative sales before 2030?")["answer"]
@@ -104,7 +101,7 @@ EMPTY = {
 
 @pytest.mark.parametrize(("question", "sql", "is_doubted"), EMPTY.values(), ids=EMPTY.keys())
 def test_an_empty_result_is_doubted_if_a_condition_or_join_never_holds(
-    asking: Ask, question: str, sql: str, is_doubted: bool
+    asking: MakeAgent, question: str, sql: str, is_doubted: bool
 ) -> None:
     agent = asking({"sql": sql})
     agent.ask(question)
@@ -112,14 +109,14 @@ def test_an_empty_result_is_doubted_if_a_condition_or_join_never_holds(
     assert any("- this query returns " in prompt for prompt in prompts(agent, "SQLValidation")) == is_doubted
 
 
-def test_a_correction_after_an_empty_result_is_run(asking: Ask) -> None:
+def test_a_correction_after_an_empty_result_is_run(asking: MakeAgent) -> None:
     agent = asking(NO_ROWS, verdicts=[correction(ALL_ORDERS["sql"]), VALID])
     output = agent.ask("Which orders have a negative amount?")
 
     assert (output["sql"], len(output["tables"][0]["rows"])) == (ALL_ORDERS["sql"], 100)
 
 
-def test_an_objection_after_an_empty_result_goes_back_to_generation(asking: Ask) -> None:
+def test_an_objection_after_an_empty_result_goes_back_to_generation(asking: MakeAgent) -> None:
     objection = {**VALID, "is_valid": False, "reason": "amounts are positive", "corrected_sql": None}
     agent = asking(NO_ROWS, COUNT, verdicts=[objection, VALID])
 
@@ -127,7 +124,7 @@ def test_an_objection_after_an_empty_result_goes_back_to_generation(asking: Ask)
     assert "It failed: amounts are positive" in prompts(agent, "GeneratedSQL")[1]
 
 
-def test_a_warning_is_a_doubt(asking: Ask) -> None:
+def test_a_warning_is_a_doubt(asking: MakeAgent) -> None:
     agent = asking({"sql": "SELECT COUNT(*) FROM orders, products"})
     agent.ask(HOW_MANY)
 
@@ -135,14 +132,14 @@ def test_a_warning_is_a_doubt(asking: Ask) -> None:
     assert "every row is paired with every row" in prompts(agent, "SQLValidation")[0]
 
 
-def test_a_statement_repaired_without_the_model_is_a_doubt(asking: Ask) -> None:
+def test_a_statement_repaired_without_the_model_is_a_doubt(asking: MakeAgent) -> None:
     agent = asking({"sql": "SELECT COUNT(*) AS orders FROM order"})
     output = agent.ask(HOW_MANY)
 
     assert "repaired" in str(output["audit"]["notes"]) and calls(agent)["SQLValidation"] == 1
 
 
-def test_a_join_on_an_inferred_key_is_no_doubt(asking: Ask, tmp_path: Path) -> None:
+def test_a_join_on_an_inferred_key_is_no_doubt(asking: MakeAgent, tmp_path: Path) -> None:
     database = make_database(
         tmp_path,
         "CREATE TABLE clients (client_id INTEGER PRIMARY KEY, name TEXT)",
@@ -161,7 +158,7 @@ def test_a_join_on_an_inferred_key_is_no_doubt(asking: Ask, tmp_path: Path) -> N
     assert (calls(agent), output["status"]) == ({"GeneratedSQL": 1}, "ok")
 
 
-def test_readings_with_equal_results_are_no_doubt(asking: Ask) -> None:
+def test_readings_with_equal_results_are_no_doubt(asking: MakeAgent) -> None:
     agent = asking({**ASKS, "alternatives": [ORDERS, {**ORDERS, "label": "the same"}]})
 
     assert agent.ask(BEST)["sql"] == BY_ORDERS
@@ -170,7 +167,7 @@ def test_readings_with_equal_results_are_no_doubt(asking: Ask) -> None:
 
 @pytest.mark.parametrize("effort", ["low", "medium", "high"])
 @pytest.mark.parametrize(("is_enabled", "validations"), [(True, 1), (False, 0)])
-def test_an_explicit_setting_decides_alone(asking: Ask, effort: str, is_enabled: bool, validations: int) -> None:
+def test_an_explicit_setting_decides_alone(asking: MakeAgent, effort: str, is_enabled: bool, validations: int) -> None:
     for agent, given in (
         (asking(COUNT, COUNT, COUNT, effort=effort, enable_sql_validation=is_enabled), {}),
         (asking(COUNT, COUNT, COUNT), {"effort": effort, "enable_sql_validation": is_enabled}),
@@ -183,7 +180,7 @@ def test_an_explicit_setting_decides_alone(asking: Ask, effort: str, is_enabled:
 # High effort
 
 
-def test_three_statements_that_agree_are_not_validated(asking: Ask) -> None:
+def test_three_statements_that_agree_are_not_validated(asking: MakeAgent) -> None:
     agent = asking(COUNT, SAME, COUNT)
     output = agent.ask(HOW_MANY, effort="high")
 
@@ -192,7 +189,7 @@ def test_three_statements_that_agree_are_not_validated(asking: Ask) -> None:
     assert len(set(prompts(agent, "GeneratedSQL"))) == 3
 
 
-def test_three_statements_that_differ_are_judged_with_their_results(asking: Ask) -> None:
+def test_three_statements_that_differ_are_judged_with_their_results(asking: MakeAgent) -> None:
     agent = asking(DELIVERED, COUNT, SAME, verdicts=[VALID])
     output = agent.ask(HOW_MANY, effort="high")
 
@@ -203,7 +200,7 @@ def test_three_statements_that_differ_are_judged_with_their_results(asking: Ask)
     assert f"another query returns 1 rows, the first: [{delivered}]: {DELIVERED['sql']}" in prompt
 
 
-def test_results_of_statements_are_told_without_personal_values(asking: Ask) -> None:
+def test_results_of_statements_are_told_without_personal_values(asking: MakeAgent) -> None:
     emails = {"sql": "SELECT email, city FROM customers ORDER BY customer_id"}
     agent = asking(emails, {"sql": "SELECT email, city FROM customers WHERE customer_id > 1"}, emails, verdicts=[VALID])
     agent.ask("emails and cities of customers", effort="high")
@@ -217,13 +214,13 @@ def scripted_value(agent: ScriptedAgent, statement: dict[str, Any]) -> Any:
     return agent.services.source("sample").execute(statement["sql"])["rows"][0][0]
 
 
-def test_the_validator_may_choose_the_statement_of_the_minority(asking: Ask) -> None:
+def test_the_validator_may_choose_the_statement_of_the_minority(asking: MakeAgent) -> None:
     agent = asking(DELIVERED, COUNT, COUNT, verdicts=[correction(DELIVERED["sql"]), VALID])
 
     assert agent.ask(HOW_MANY, effort="high")["sql"] == DELIVERED["sql"]
 
 
-def test_a_failed_call_or_statement_leaves_the_others(asking: Ask) -> None:
+def test_a_failed_call_or_statement_leaves_the_others(asking: MakeAgent) -> None:
     agent = asking(COUNT, ConnectionError("gone"), {"sql": "SELECT nothing FROM orders"})
     output = agent.ask(HOW_MANY, effort="high")
 
@@ -234,14 +231,14 @@ def test_a_failed_call_or_statement_leaves_the_others(asking: Ask) -> None:
 # Low effort, and wrong values
 
 
-def test_a_long_result_is_not_narrated_at_low_effort(asking: Ask) -> None:
+def test_a_long_result_is_not_narrated_at_low_effort(asking: MakeAgent) -> None:
     agent = asking(ALL_ORDERS)
     output = agent.ask("What are the amounts of 100 orders?", effort="low")
 
     assert output["error"] is None and calls(agent) == {"GeneratedSQL": 1}
 
 
-def test_the_chosen_reading_is_not_validated_at_medium_effort(asking: Ask) -> None:
+def test_the_chosen_reading_is_not_validated_at_medium_effort(asking: MakeAgent) -> None:
     agent = asking(ASKS)
     asked = agent.ask(BEST)["clarification"]
     again = asking({"sql": BY_AMOUNT})
@@ -250,7 +247,7 @@ def test_the_chosen_reading_is_not_validated_at_medium_effort(asking: Ask) -> No
     assert output["sql"] == BY_AMOUNT and calls(again) == {"GeneratedSQL": 1}
 
 
-def test_a_draft_has_the_statements_with_other_results_as_alternatives(asking: Ask) -> None:
+def test_a_draft_has_the_statements_with_other_results_as_alternatives(asking: MakeAgent) -> None:
     total = {"sql": f"SELECT SUM(total_amount) AS revenue FROM orders WHERE status NOT IN ('x', '{'y' * 50}')"}
     repeated = "SELECT SUM(o.total_amount) AS revenue FROM orders AS o JOIN order_items AS i ON i.order_id = o.order_id"
     agent = asking(total, verdicts=[correction(repeated)], enable_sql_validation=True)
@@ -263,7 +260,9 @@ def test_a_draft_has_the_statements_with_other_results_as_alternatives(asking: A
 
 
 @pytest.mark.parametrize("verdicts", [[OBJECTION], [correction(DELIVERED["sql"]), OBJECTION]])
-def test_a_draft_with_an_open_objection_has_the_other_statements(asking: Ask, verdicts: list[dict[str, Any]]) -> None:
+def test_a_draft_with_an_open_objection_has_the_other_statements(
+    asking: MakeAgent, verdicts: list[dict[str, Any]]
+) -> None:
     agent = asking(*[COUNT, DELIVERED, COUNT] * 3, verdicts=[*verdicts, OBJECTION], sql_validation_max_retries=1)
     output = agent.ask(HOW_MANY, effort="high")
 
@@ -272,7 +271,7 @@ def test_a_draft_with_an_open_objection_has_the_other_statements(asking: Ask, ve
     assert {output["sql"], other["sql"]} == {COUNT["sql"], DELIVERED["sql"]}
 
 
-def test_an_answer_without_doubt_has_no_alternatives(asking: Ask) -> None:
+def test_an_answer_without_doubt_has_no_alternatives(asking: MakeAgent) -> None:
     agent = asking(COUNT, verdicts=[correction(DELIVERED["sql"]), VALID], enable_sql_validation=True)
     output = agent.ask(HOW_MANY)
 

@@ -1,6 +1,5 @@
 """The form of an answer belongs to the statement that it was written for, and never costs that statement."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -8,10 +7,8 @@ import pytest
 from datasphinx.agent.llm.formats import model_schema
 from datasphinx.agent.llm.schemas import GeneratedSQL, ReadingOption, SQLValidation
 from tests.agent.walk import COUNT, HOW_MANY, calls, correction, walk
-from tests.conftest import VALID, ScriptedAgent
+from tests.conftest import VALID, MakeAgent, ScriptedAgent
 from tests.support.best_customer import AMOUNT, ASKS, BEST, BY_AMOUNT, ORDERS, Talk
-
-Scripted = Callable[..., ScriptedAgent]
 
 FORM = {
     "answer": ["There are {orders#order|orders}."],
@@ -30,19 +27,19 @@ def last_form(agent: ScriptedAgent, question: str = HOW_MANY, **given: Any) -> A
     return attempts[-1].get("form", {})
 
 
-def test_the_form_of_the_statement_is_in_the_state(scripted: Scripted) -> None:
+def test_the_form_of_the_statement_is_in_the_state(scripted: MakeAgent) -> None:
     assert last_form(scripted({"GeneratedSQL": [{**COUNT, **FORM}]})) == FORM
     assert last_form(scripted({"GeneratedSQL": [COUNT]})) == {}
 
 
-def test_a_correction_has_its_own_form_or_none(scripted: Scripted) -> None:
+def test_a_correction_has_its_own_form_or_none(scripted: MakeAgent) -> None:
     for form in (OTHER, {}):
         answers = {"GeneratedSQL": [{**COUNT, **FORM}], "SQLValidation": [{**correction(PAID), **form}, VALID]}
         assert last_form(scripted(answers)) == form
 
 
 def test_the_statement_that_outlasts_alternating_corrections_keeps_its_form_without_the_sentences(
-    scripted: Scripted,
+    scripted: MakeAgent,
 ) -> None:
     verdicts = [{**correction(PAID), **OTHER}, {**correction(COUNT["sql"]), **OTHER}]
     answers = {"GeneratedSQL": [{**COUNT, **FORM}], "SQLValidation": verdicts}
@@ -50,7 +47,7 @@ def test_the_statement_that_outlasts_alternating_corrections_keeps_its_form_with
     assert last_form(scripted(answers)) == {**FORM, "answer": [], "empty_answer": ""}, "the model judged it wrong"
 
 
-def test_the_chosen_option_brings_its_form(scripted: Scripted) -> None:
+def test_the_chosen_option_brings_its_form(scripted: MakeAgent) -> None:
     asks = {**ASKS, **FORM, "alternatives": [ORDERS, {**AMOUNT, **OTHER}]}
     for option, expected in ((1, {}), (2, OTHER)):
         talk = Talk(scripted({"GeneratedSQL": [asks]}, enable_sql_validation=False))
@@ -60,7 +57,7 @@ def test_the_chosen_option_brings_its_form(scripted: Scripted) -> None:
         assert (output["sql"] == BY_AMOUNT) == bool(expected)
 
 
-def test_an_option_of_a_thread_of_an_earlier_version_is_chosen(scripted: Scripted) -> None:
+def test_an_option_of_a_thread_of_an_earlier_version_is_chosen(scripted: MakeAgent) -> None:
     talk = Talk(scripted({"GeneratedSQL": [ASKS]}, enable_sql_validation=False))
     talk.ask(BEST)
     talk.graph.update_state(talk.thread, {"readings": {AMOUNT["label"]: BY_AMOUNT}})
@@ -69,7 +66,7 @@ def test_an_option_of_a_thread_of_an_earlier_version_is_chosen(scripted: Scripte
     assert (output["sql"], output["chosen"], output["error"]) == (BY_AMOUNT, True, None)
 
 
-def test_the_candidate_that_is_chosen_brings_its_form(scripted: Scripted) -> None:
+def test_the_candidate_that_is_chosen_brings_its_form(scripted: MakeAgent) -> None:
     candidates = [{"sql": PAID, **OTHER}, {"sql": PAID.replace("*", "order_id")}]
     agent = scripted({"GeneratedSQL": [{**COUNT, **FORM}, *candidates]}, enable_sql_validation=None)
 
@@ -90,7 +87,7 @@ def test_the_candidate_that_is_chosen_brings_its_form(scripted: Scripted) -> Non
         ("reply", {"a": 1}),
     ],
 )
-def test_a_malformed_form_never_costs_the_statement(scripted: Scripted, name: str, value: Any) -> None:
+def test_a_malformed_form_never_costs_the_statement(scripted: MakeAgent, name: str, value: Any) -> None:
     agent = scripted({"GeneratedSQL": [{**COUNT, **FORM, name: value}]})
 
     assert agent.ask(HOW_MANY)["sql"] == COUNT["sql"] and calls(agent)["GeneratedSQL"] == 1

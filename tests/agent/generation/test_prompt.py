@@ -1,6 +1,5 @@
 """The messages of the calls about one question: what they share, and where the task stands."""
 
-from collections.abc import Callable
 from os.path import commonprefix
 from pathlib import Path
 
@@ -9,10 +8,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from datasphinx.agent.graph import build_graph
 from tests.agent.walk import COUNT, HOW_MANY, calls
-from tests.conftest import ScriptedAgent
+from tests.conftest import MakeAgent, ScriptedAgent
 from tests.support.databases import make_database, make_table, many_tables, url
-
-Scripted = Callable[..., ScriptedAgent]
 
 
 def systems(agent: ScriptedAgent, start: int = 0) -> list[str]:
@@ -20,7 +17,7 @@ def systems(agent: ScriptedAgent, start: int = 0) -> list[str]:
     return [str(call.messages[0].content) for call in agent.model.calls[start:]]
 
 
-def test_all_calls_of_a_question_begin_with_the_same_system_message(scripted: Scripted) -> None:
+def test_all_calls_of_a_question_begin_with_the_same_system_message(scripted: MakeAgent) -> None:
     agent = scripted(
         {
             "AmbiguityReview": [{"summary": "", "no_ambiguity": True}],
@@ -46,7 +43,7 @@ def test_all_calls_of_a_question_begin_with_the_same_system_message(scripted: Sc
     assert HOW_MANY not in system
 
 
-def test_questions_on_a_source_share_the_system_message_of_a_small_schema(scripted: Scripted) -> None:
+def test_questions_on_a_source_share_the_system_message_of_a_small_schema(scripted: MakeAgent) -> None:
     agent = scripted({"GeneratedSQL": [COUNT, {"sql": "SELECT COUNT(*) FROM customers"}]})
     agent.ask(HOW_MANY)
     count = len(agent.model.calls)
@@ -55,7 +52,7 @@ def test_questions_on_a_source_share_the_system_message_of_a_small_schema(script
     assert len(set(systems(agent))) == 1 and len(systems(agent, count)) >= 2
 
 
-def test_all_calls_of_a_question_have_the_list_of_tables_first(scripted: Scripted, tmp_path: Path) -> None:
+def test_all_calls_of_a_question_have_the_list_of_tables_first(scripted: MakeAgent, tmp_path: Path) -> None:
     """The list is the same for all questions on a source, the tables in detail for all calls of a question."""
     rejected = {"is_valid": False, "reason": "counts nothing", "corrected_sql": "SELECT SUM(moons) FROM planets"}
     answers = {"GeneratedSQL": ["not JSON", {"sql": "SELECT moons FROM planets"}], "SQLValidation": [rejected]}
@@ -75,7 +72,7 @@ def test_all_calls_of_a_question_have_the_list_of_tables_first(scripted: Scripte
     assert "\narchive_49(" in commonprefix([first, second]) and "table planets" not in commonprefix([first, second])
 
 
-def test_stored_values_of_listed_tables_are_found(scripted: Scripted, tmp_path: Path) -> None:
+def test_stored_values_of_listed_tables_are_found(scripted: MakeAgent, tmp_path: Path) -> None:
     tables = [f"CREATE TABLE machine_{number} (voltage_{number} REAL, weight_{number} REAL)" for number in range(60)]
     rows = "INSERT INTO places VALUES ('Vladivostok')"
     path = make_database(tmp_path, *tables, "CREATE TABLE places (label TEXT)", rows)
@@ -88,7 +85,7 @@ def test_stored_values_of_listed_tables_are_found(scripted: Scripted, tmp_path: 
     assert "mentions: places.label = 'Vladivostok'" in agent.model.calls[-1].prompt
 
 
-def test_the_task_is_in_the_last_message(scripted: Scripted) -> None:
+def test_the_task_is_in_the_last_message(scripted: MakeAgent) -> None:
     agent = scripted({"GeneratedSQL": [COUNT]})
     agent.ask(HOW_MANY)
 
@@ -99,7 +96,7 @@ def test_the_task_is_in_the_last_message(scripted: Scripted) -> None:
         assert f"Question: {HOW_MANY}" in str(task.content)
 
 
-def test_texts_of_the_database_and_the_user_are_declared_as_data(scripted: Scripted) -> None:
+def test_texts_of_the_database_and_the_user_are_declared_as_data(scripted: MakeAgent) -> None:
     agent = scripted({"GeneratedSQL": [COUNT]})
     agent.ask(HOW_MANY)
 
@@ -112,7 +109,7 @@ def stored_values(agent: ScriptedAgent, call: int = 0) -> str:
     return next((line for line in lines if line.startswith("Stored values")), "")
 
 
-def test_stored_values_that_the_question_mentions_are_below_it(scripted: Scripted) -> None:
+def test_stored_values_that_the_question_mentions_are_below_it(scripted: MakeAgent) -> None:
     question = "How many new york customers ordered sports earbuds?"
     agent = scripted({"GeneratedSQL": [COUNT]})
     agent.ask(question)
@@ -125,7 +122,7 @@ def test_stored_values_that_the_question_mentions_are_below_it(scripted: Scripte
     assert stored_values(agent) == stored_values(agent, 1)
 
 
-def test_a_value_that_several_columns_have_is_shown_with_all_of_them(scripted: Scripted, tmp_path: Path) -> None:
+def test_a_value_that_several_columns_have_is_shown_with_all_of_them(scripted: MakeAgent, tmp_path: Path) -> None:
     names = ["maker", "origin", "seller", "market", "store"]
     tables = [f"CREATE TABLE t{at} (id INTEGER, {name} TEXT)" for at, name in enumerate(names)]
     rows = [f"INSERT INTO t{at} VALUES (1, 'United States'), (2, 'Peru')" for at in range(len(names))]
@@ -135,14 +132,14 @@ def test_a_value_that_several_columns_have_is_shown_with_all_of_them(scripted: S
     assert all(f"t{at}.{name} = 'United States'" in stored_values(agent) for at, name in enumerate(names))
 
 
-def test_a_question_without_stored_values_has_no_line_for_them(scripted: Scripted) -> None:
+def test_a_question_without_stored_values_has_no_line_for_them(scripted: MakeAgent) -> None:
     agent = scripted({"GeneratedSQL": [COUNT]})
     agent.ask(HOW_MANY)
 
     assert stored_values(agent) == ""
 
 
-def test_a_stored_value_of_an_answer_to_a_clarifying_question_is_shown(scripted: Scripted) -> None:
+def test_a_stored_value_of_an_answer_to_a_clarifying_question_is_shown(scripted: MakeAgent) -> None:
     readings = [
         {"label": label, "reading": label, "sql": f"SELECT COUNT(*) FROM customers WHERE city = '{label}'"}
         for label in ("Denver", "London")
@@ -157,7 +154,7 @@ def test_a_stored_value_of_an_answer_to_a_clarifying_question_is_shown(scripted:
     assert stored_values(agent, -1).endswith("customers.city = 'New York'")
 
 
-def test_personal_values_are_shown_only_if_the_user_wrote_them(scripted: Scripted, tmp_path: Path) -> None:
+def test_personal_values_are_shown_only_if_the_user_wrote_them(scripted: MakeAgent, tmp_path: Path) -> None:
     rows = [("Katherine Johnson", "k.johnson@example.org"), ("Bob Lee", "bob@example.org")]
     path = make_table(tmp_path, "customer_name TEXT, email TEXT", rows)
     agent = scripted({"GeneratedSQL": [{"sql": "SELECT * FROM things"}] * 2}, enable_sql_validation=False)
@@ -172,7 +169,7 @@ def test_personal_values_are_shown_only_if_the_user_wrote_them(scripted: Scripte
 
 
 def test_the_nearest_values_to_a_name_are_no_hint_if_they_are_names_of_persons(
-    scripted: Scripted, tmp_path: Path
+    scripted: MakeAgent, tmp_path: Path
 ) -> None:
     path = make_table(tmp_path, "doctor TEXT, city TEXT", [("Dr. Katherine Johnson", "Berlin"), ("Bob Lee", "Bonn")])
     conditions = ["doctor = 'Katerine Johnson'", "city = 'Berlinn'", "city = 'Berlinn'"]
@@ -184,7 +181,7 @@ def test_the_nearest_values_to_a_name_are_no_hint_if_they_are_names_of_persons(
     assert "Dr. Katherine" not in prompts and "nearest: 'Berlin'" in prompts
 
 
-def test_the_meanings_of_codes_stand_at_the_columns_that_hold_them(scripted: Scripted, tmp_path: Path) -> None:
+def test_the_meanings_of_codes_stand_at_the_columns_that_hold_them(scripted: MakeAgent, tmp_path: Path) -> None:
     made = make_database(
         tmp_path,
         "CREATE TABLE visits (id INTEGER PRIMARY KEY, kind TEXT, nurse TEXT)",

@@ -1,12 +1,9 @@
 """Checks of entries against the schema and the data of the sample shop."""
 
-from collections.abc import Callable
-
 import pytest
 
 from datasphinx.agent.sources.source import Source
-
-Open = Callable[[str], Source]
+from tests.agent.knowledge.conftest import Open
 
 
 def problems(source: Source) -> list[str]:

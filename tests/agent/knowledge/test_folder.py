@@ -11,9 +11,9 @@ from datasphinx.agent.errors import DriverMissing
 from datasphinx.agent.knowledge.entries import ColumnEntry, MetricEntry
 from datasphinx.agent.knowledge.folder import KnowledgeFolder, read_folder
 from datasphinx.agent.knowledge.knowledge import Knowledge
+from tests.agent.knowledge.conftest import Write
 
 Read = Callable[[str], Knowledge]
-Write = Callable[..., Path]
 
 
 def messages(knowledge: Knowledge) -> list[str]:

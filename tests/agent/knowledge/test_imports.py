@@ -1,7 +1,6 @@
 """Imports from dbt, OSI and CSV, over the sample shop."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,8 @@ from datasphinx.agent.knowledge.osi import read_osi
 from datasphinx.agent.knowledge.references import Unresolved
 from datasphinx.agent.knowledge.yaml_text import read_yaml
 from datasphinx.agent.sources.source import Source
+from tests.agent.knowledge.conftest import Open
 
-Open = Callable[[str], Source]
 DBT = Path(__file__).parents[2] / "fixtures" / "dbt"
 
 

@@ -1,6 +1,5 @@
 """Questions over the sample shop with business knowledge, with a scripted model."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,9 @@ from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
 from datasphinx.agent.sql.layout import in_lines
 from datasphinx.agent.types import EmbeddedOptions
+from tests.agent.knowledge.conftest import Write
 from tests.agent.walk import calls, no_call, prompts, updates_of, walk
-from tests.conftest import ScriptedAgent
-
-Scripted = Callable[..., ScriptedAgent]
-Write = Callable[..., Path]
+from tests.conftest import MakeAgent, ScriptedAgent
 
 TEXT = """\
 metrics:
@@ -46,7 +43,7 @@ GROSS = "SELECT SUM(total_amount) AS revenue FROM orders"
 
 
 @pytest.fixture
-def asked(scripted: Scripted, write: Write, cache_dir: Path) -> Scripted:
+def asked(scripted: MakeAgent, write: Write, cache_dir: Path) -> MakeAgent:
     """Make an agent whose sample shop has the knowledge of `TEXT`."""
 
     def make(answers: dict[str, Any], text: str = TEXT, **settings: Any) -> ScriptedAgent:
@@ -56,7 +53,7 @@ def asked(scripted: Scripted, write: Write, cache_dir: Path) -> Scripted:
     return make
 
 
-def test_prompt_has_the_definitions_that_the_question_names_only(asked: Scripted) -> None:
+def test_prompt_has_the_definitions_that_the_question_names_only(asked: MakeAgent) -> None:
     agent = asked({"GeneratedSQL": [{"sql": REVENUE}]})
     agent.ask("What was the revenue?")
 
@@ -65,7 +62,7 @@ def test_prompt_has_the_definitions_that_the_question_names_only(asked: Scripted
     assert "active customer" not in prompt and "gross sales" not in prompt
 
 
-def test_answer_lists_the_definitions_that_were_applied(asked: Scripted) -> None:
+def test_answer_lists_the_definitions_that_were_applied(asked: MakeAgent) -> None:
     sql = f"{REVENUE} AND channel = 'P'"
     output = asked({"GeneratedSQL": [{"sql": sql}]}).ask("What was the revenue of phone orders?")
 
@@ -82,21 +79,21 @@ def test_answer_lists_the_definitions_that_were_applied(asked: Scripted) -> None
     assert output["audit"]["assumptions"] == []
 
 
-def test_filters_beside_those_of_definitions_are_listed(asked: Scripted) -> None:
+def test_filters_beside_those_of_definitions_are_listed(asked: MakeAgent) -> None:
     sql = f"{REVENUE} AND channel IN ('P', 'S') AND ordered_on >= '2024-01-01' AND ordered_on < '2025-01-01'"
     output = asked({"GeneratedSQL": [{"sql": sql}]}).ask("What was the revenue of phone orders?")
 
     assert output["filters"] == ["channel = P or S", "2024"]
 
 
-def test_stored_codes_are_shown_for_their_names(asked: Scripted) -> None:
+def test_stored_codes_are_shown_for_their_names(asked: MakeAgent) -> None:
     agent = asked({"GeneratedSQL": [{"sql": "SELECT COUNT(*) FROM orders WHERE channel = 'P'"}]})
     agent.ask("How many phone orders are there?")
 
     assert "Stored values that the question mentions: orders.channel = 'P'" in prompts(agent, "GeneratedSQL")[0]
 
 
-def test_statement_that_departs_from_a_metric_is_validated(asked: Scripted) -> None:
+def test_statement_that_departs_from_a_metric_is_validated(asked: MakeAgent) -> None:
     correction = {"is_valid": False, "reason": "cancelled orders", "issues": [], "corrected_sql": REVENUE}
     agent = asked({"GeneratedSQL": [{"sql": GROSS}], "SQLValidation": [correction]}, enable_sql_validation=None)
     output = agent.ask("What was the revenue?")
@@ -106,7 +103,7 @@ def test_statement_that_departs_from_a_metric_is_validated(asked: Scripted) -> N
     assert [applied["name"] for applied in output["definitions"]] == ["revenue"]
 
 
-def test_wrong_grouping_and_addition_of_a_metric_are_validated(asked: Scripted) -> None:
+def test_wrong_grouping_and_addition_of_a_metric_are_validated(asked: MakeAgent) -> None:
     text = (
         "metrics:\n  average order value:\n    expression: AVG(orders.total_amount)\n    additivity: non-additive\n"
         "    dimensions: [orders.channel]\n"
@@ -123,14 +120,14 @@ def test_wrong_grouping_and_addition_of_a_metric_are_validated(asked: Scripted) 
     assert output["sql"] == right
 
 
-def test_statement_that_follows_a_metric_needs_no_validation(asked: Scripted) -> None:
+def test_statement_that_follows_a_metric_needs_no_validation(asked: MakeAgent) -> None:
     agent = asked({"GeneratedSQL": [{"sql": REVENUE}]}, enable_sql_validation=None)
     agent.ask("What was the revenue?")
 
     assert calls(agent) == {"GeneratedSQL": 1}
 
 
-def test_departure_that_remains_is_stated(asked: Scripted) -> None:
+def test_departure_that_remains_is_stated(asked: MakeAgent) -> None:
     output = asked({"GeneratedSQL": [{"sql": GROSS}]}, effort="low", enable_sql_validation=None).ask("The revenue?")
 
     assert output["definitions"] == []
@@ -138,13 +135,13 @@ def test_departure_that_remains_is_stated(asked: Scripted) -> None:
     assert "The definition of revenue was not followed exactly." in output["answer"]
 
 
-def test_departure_that_the_model_confirms_is_settled(asked: Scripted) -> None:
+def test_departure_that_the_model_confirms_is_settled(asked: MakeAgent) -> None:
     output = asked({"GeneratedSQL": [{"sql": GROSS}]}, enable_sql_validation=None).ask("The revenue?")
 
     assert (output["checked"], output["status"], output["audit"]["assumptions"]) == (True, "ok", [])
 
 
-def test_word_of_two_metrics_is_asked_with_their_definitions(asked: Scripted) -> None:
+def test_word_of_two_metrics_is_asked_with_their_definitions(asked: MakeAgent) -> None:
     agent = asked({"GeneratedSQL": [no_call]})
     output = agent.ask("What were the sales?")
 
@@ -157,7 +154,7 @@ def test_word_of_two_metrics_is_asked_with_their_definitions(asked: Scripted) ->
     assert calls(agent) == {}
 
 
-def test_answer_to_that_question_chooses_the_metric(asked: Scripted) -> None:
+def test_answer_to_that_question_chooses_the_metric(asked: MakeAgent) -> None:
     agent = asked({"GeneratedSQL": [{"sql": GROSS}]})
     question = agent.ask("What were the sales?")["clarification"]
     output = agent.ask("What were the sales?", clarification=question, clarification_answer="1")
@@ -167,7 +164,7 @@ def test_answer_to_that_question_chooses_the_metric(asked: Scripted) -> None:
     assert [applied["name"] for applied in output["definitions"]] == ["gross sales"]
 
 
-def test_word_of_two_metrics_is_not_asked_about_on_request(asked: Scripted) -> None:
+def test_word_of_two_metrics_is_not_asked_about_on_request(asked: MakeAgent) -> None:
     agent = asked({"GeneratedSQL": [{"sql": GROSS}]}, clarify="never")
     output = agent.ask("What were the sales?")
 
@@ -176,7 +173,7 @@ def test_word_of_two_metrics_is_not_asked_about_on_request(asked: Scripted) -> N
     assert [applied["name"] for applied in output["definitions"]] == ["gross sales"]
 
 
-def test_defined_term_is_not_asked_about(asked: Scripted) -> None:
+def test_defined_term_is_not_asked_about(asked: MakeAgent) -> None:
     active = (
         "SELECT COUNT(*) FROM customers WHERE customer_id IN "
         "(SELECT customer_id FROM orders WHERE ordered_on >= '2025-01-01')"
@@ -193,7 +190,7 @@ def test_defined_term_is_not_asked_about(asked: Scripted) -> None:
     assert output["sql"] == in_lines(active, "sqlite")
 
 
-def test_the_reference_date_is_the_current_date(asked: Scripted) -> None:
+def test_the_reference_date_is_the_current_date(asked: MakeAgent) -> None:
     agent = asked({"GeneratedSQL": [{"sql": GROSS}]}, "calendar: {reference_date: 2025-06-30, fiscal_year_start: 4}")
     agent.ask("How much was ordered this year?")
 
@@ -201,7 +198,7 @@ def test_the_reference_date_is_the_current_date(asked: Scripted) -> None:
     assert "2025-06-30" in prompt and "Calendar: the fiscal year begins in April." in prompt
 
 
-def test_the_calendar_is_part_of_prompts_also_without_a_period_in_the_question(asked: Scripted) -> None:
+def test_the_calendar_is_part_of_prompts_also_without_a_period_in_the_question(asked: MakeAgent) -> None:
     period = f"2025, for {'net sales and ' * 8}returns"
     calendar = f"calendar: {{fiscal_year_start: 4, fiscal_year_name: end, default_period: '{period}'}}"
     agent = asked({"GeneratedSQL": [{"sql": GROSS}]}, calendar)
@@ -212,14 +209,14 @@ def test_the_calendar_is_part_of_prompts_also_without_a_period_in_the_question(a
     assert f"Calendar: {named}; a question that names no period means {period}." in prompt
 
 
-def test_instructions_are_part_of_every_prompt(asked: Scripted) -> None:
+def test_instructions_are_part_of_every_prompt(asked: MakeAgent) -> None:
     agent = asked({"GeneratedSQL": [{"sql": GROSS}]}, "instructions: [Amounts are net of tax]", instructions="Be brief")
     agent.ask("How much was ordered?")
 
     assert all("Be brief\n\nAmounts are net of tax" in call.prompt for call in agent.model.calls)
 
 
-def test_term_brings_its_tables(asked: Scripted) -> None:
+def test_term_brings_its_tables(asked: MakeAgent) -> None:
     agent = asked(
         {"ColumnSelection": [{"tables": []}] * 2, "GeneratedSQL": [{"sql": REVENUE}]}, schema_token_budget=100
     )
@@ -228,7 +225,7 @@ def test_term_brings_its_tables(asked: Scripted) -> None:
     assert next(iter(update["relevant_tables"])) == "orders"
 
 
-def test_sql_of_a_definition_is_not_cut(asked: Scripted) -> None:
+def test_sql_of_a_definition_is_not_cut(asked: MakeAgent) -> None:
     condition = " OR ".join(f"orders.order_id = {number}" for number in range(100))
     agent = asked(
         {"GeneratedSQL": [{"sql": GROSS}]}, f"terms: {{old order: {{definition: {'d' * 900}, condition: {condition}}}}}"
@@ -250,7 +247,7 @@ def test_the_embedded_model_gets_stored_codes_for_their_names(write: Write, cach
     assert [applied["name"] for applied in output["definitions"]] == ["phone"]
 
 
-def test_analyst_reads_no_hidden_or_personal_column(scripted: Scripted, write: Write, cache_dir: Path) -> None:
+def test_analyst_reads_no_hidden_or_personal_column(scripted: MakeAgent, write: Write, cache_dir: Path) -> None:
     text = """\
         tables:
           employees: {hidden: true}
@@ -273,7 +270,7 @@ def test_analyst_reads_no_hidden_or_personal_column(scripted: Scripted, write: W
     assert not any(name in prompt for name, _ in rows)
 
 
-def test_hidden_columns_are_in_no_prompt(asked: Scripted) -> None:
+def test_hidden_columns_are_in_no_prompt(asked: MakeAgent) -> None:
     agent = asked(
         {"GeneratedSQL": [{"sql": "SELECT COUNT(*) FROM customers"}]},
         "tables: {customers: {columns: {email: {hidden: true}}}, employees: {hidden: true}}",
@@ -286,7 +283,7 @@ def test_hidden_columns_are_in_no_prompt(asked: Scripted) -> None:
 # Metrics that the model names
 
 
-def test_named_metrics_become_a_statement_and_mark_the_answer(asked: Scripted) -> None:
+def test_named_metrics_become_a_statement_and_mark_the_answer(asked: MakeAgent) -> None:
     query = {"metrics": ["revenue"], "dimensions": ["channels.name"], "since": "2024-01-01", "before": "2025-01-01"}
     reply = {"sql": "", "metric": query, "answer": ["{max.revenue:name} sold most."]}
     agent = asked({"GeneratedSQL": [reply]}, enable_sql_validation=None)
@@ -304,7 +301,7 @@ def test_named_metrics_become_a_statement_and_mark_the_answer(asked: Scripted) -
     assert calls(agent) == {"GeneratedSQL": 1}
 
 
-def test_a_question_without_a_metric_is_not_told_how_to_name_one(asked: Scripted) -> None:
+def test_a_question_without_a_metric_is_not_told_how_to_name_one(asked: MakeAgent) -> None:
     agent = asked({"GeneratedSQL": [{"sql": REVENUE}, {"sql": "SELECT COUNT(*) FROM orders"}]})
     agent.ask("What was the revenue?")
     agent.ask("How many orders are there?")
@@ -313,7 +310,7 @@ def test_a_question_without_a_metric_is_not_told_how_to_name_one(asked: Scripted
     assert told == [True, False]
 
 
-def test_metrics_that_cannot_be_computed_are_left_to_sql(asked: Scripted) -> None:
+def test_metrics_that_cannot_be_computed_are_left_to_sql(asked: MakeAgent) -> None:
     query = {"metrics": ["revenue"], "dimensions": ["products.name"]}
     agent = asked({"GeneratedSQL": [{"sql": "", "metric": query}, {"sql": REVENUE}]})
 
@@ -325,7 +322,7 @@ def test_metrics_that_cannot_be_computed_are_left_to_sql(asked: Scripted) -> Non
     assert (output["metric"], output["sql"], output["error"]) == (False, REVENUE, None)
 
 
-def test_why_a_metric_changed_is_answered_by_the_parts_of_the_change(asked: Scripted) -> None:
+def test_why_a_metric_changed_is_answered_by_the_parts_of_the_change(asked: MakeAgent) -> None:
     by_year = f"SELECT strftime('%Y', ordered_on) AS year, {REVENUE.removeprefix('SELECT ')} GROUP BY 1 ORDER BY 1"
     why = {
         "metrics": ["revenue"], "dimensions": ["orders.channel"], "since": "2024-01-01", "before": "2025-01-01",
@@ -342,7 +339,7 @@ def test_why_a_metric_changed_is_answered_by_the_parts_of_the_change(asked: Scri
     assert sum(row[3] for row in table["rows"]) == pytest.approx(totals["2024"] - totals["2023"])
 
 
-def test_a_statement_beside_metrics_that_cannot_be_computed_is_used(asked: Scripted) -> None:
+def test_a_statement_beside_metrics_that_cannot_be_computed_is_used(asked: MakeAgent) -> None:
     agent = asked({"GeneratedSQL": [{"sql": REVENUE, "metric": {"metrics": ["revenue of Mars"]}}]})
 
     output = agent.ask("What was the revenue?")

@@ -1,6 +1,5 @@
 """Business knowledge in the log of runs, in a replay, and in the keys of cached validations."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,8 @@ from datasphinx.agent.replay import replay
 from datasphinx.agent.sample.shop import shop_url
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
+from tests.agent.knowledge.conftest import Write
 from tests.conftest import VALID
-
-Write = Callable[..., Path]
 
 METRIC = "metrics: {{revenue: {{expression: SUM(orders.total_amount), definition: {}}}}}"
 REVENUE = {"sql": "SELECT SUM(total_amount) AS revenue FROM orders"}

@@ -1,7 +1,6 @@
 """What knowledge changes in a source: comments, joins, hidden and personal columns, values, and its changes."""
 
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -12,10 +11,8 @@ from datasphinx.agent.schema.describe import describe
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
 from datasphinx.agent.sources.source import Source
+from tests.agent.knowledge.conftest import Open, Write
 from tests.support.databases import make_database
-
-Open = Callable[[str], Source]
-Write = Callable[..., Path]
 
 
 def foreign_keys(source: Source, table: str) -> list[tuple[str, str, bool]]:

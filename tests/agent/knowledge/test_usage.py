@@ -1,13 +1,10 @@
 """Comparison of statements with definitions."""
 
-from collections.abc import Callable
-
 import pytest
 
 from datasphinx.agent.knowledge.usage import StatementForms, Usage, joins_among
 from datasphinx.agent.sources.source import Source
-
-Open = Callable[[str], Source]
+from tests.agent.knowledge.conftest import Open
 
 TEXT = """\
 metrics:

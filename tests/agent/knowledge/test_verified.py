@@ -1,6 +1,5 @@
 """Verified answers: to a question equal to a verified one, without a model call, or with its statement by a model."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,9 @@ from datasphinx.agent.responses import response_of
 from datasphinx.agent.sample.shop import shop_url
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
+from tests.agent.knowledge.conftest import Write
 from tests.agent.walk import calls, no_call, nodes, prompts, walk
-from tests.conftest import ScriptedAgent
-
-Scripted = Callable[..., ScriptedAgent]
-Write = Callable[..., Path]
+from tests.conftest import MakeAgent, ScriptedAgent
 
 TEXT = """\
 metrics:
@@ -45,7 +42,7 @@ COUNT = {"sql": "SELECT COUNT(*) AS customers FROM customers"}
 
 
 @pytest.fixture
-def asked(scripted: Scripted, write: Write, cache_dir: Path) -> Scripted:
+def asked(scripted: MakeAgent, write: Write, cache_dir: Path) -> MakeAgent:
     """Make an agent whose sample shop has the knowledge of `TEXT`; by default, its model must not be called."""
 
     def make(answers: dict[str, Any] | None = None, text: str = TEXT, **settings: Any) -> ScriptedAgent:
@@ -55,7 +52,7 @@ def asked(scripted: Scripted, write: Write, cache_dir: Path) -> Scripted:
     return make
 
 
-def test_an_equal_question_is_answered_without_a_model(asked: Scripted) -> None:
+def test_an_equal_question_is_answered_without_a_model(asked: MakeAgent) -> None:
     agent = asked()
     steps = walk(agent, " what were the NET SALES in 2024")
     output = steps[-1][1]
@@ -86,7 +83,7 @@ def test_no_model_has_to_be_configured(write: Write, cache_dir: Path) -> None:
     assert (output["error"], output["sql"]) == (None, NET_2024)
 
 
-def test_mark_is_in_the_language_of_the_question(asked: Scripted) -> None:
+def test_mark_is_in_the_language_of_the_question(asked: MakeAgent) -> None:
     for question, mark in (
         ("Какими были чистые продажи?", "Проверено: Ann, 2026-01-15."),
         ("净销售额是多少？", "由 Ann 于 2026-01-15 核实。"),
@@ -98,7 +95,7 @@ def test_mark_is_in_the_language_of_the_question(asked: Scripted) -> None:
     assert output["answer"].endswith("\n\nAnswered with a verified query.")
 
 
-def test_a_statement_that_the_model_repeats_is_verified(asked: Scripted) -> None:
+def test_a_statement_that_the_model_repeats_is_verified(asked: MakeAgent) -> None:
     agent = asked({"GeneratedSQL": [{"sql": f"{NET_2024.replace('SELECT', 'select')};"}]})
     steps = walk(agent, "Net sales of 2024, please")
     output = steps[-1][1]
@@ -118,7 +115,7 @@ def test_a_statement_that_the_model_repeats_is_verified(asked: Scripted) -> None
     assert agent.ask("Revenue?")["verified"] is None
 
 
-def test_other_questions_are_generated_with_verified_ones_as_examples(asked: Scripted) -> None:
+def test_other_questions_are_generated_with_verified_ones_as_examples(asked: MakeAgent) -> None:
     agent = asked({"GeneratedSQL": [COUNT] * 4}, enable_sql_validation=False)
     for question in ("How many customers are not in Germany?", "How many customers are there in Atlantis?"):
         output = agent.ask(question)
@@ -131,7 +128,7 @@ def test_other_questions_are_generated_with_verified_ones_as_examples(asked: Scr
     )
 
 
-def test_query_that_fails_is_reported_and_not_used_again(asked: Scripted, caplog: pytest.LogCaptureFixture) -> None:
+def test_query_that_fails_is_reported_and_not_used_again(asked: MakeAgent, caplog: pytest.LogCaptureFixture) -> None:
     text = (
         "verified:\n  - question: How many customers are there?\n"
         "    sql: SELECT COUNT(*) / ABS(-9223372036854775807 - 1) FROM customers\n"
@@ -153,7 +150,7 @@ def test_query_that_fails_is_reported_and_not_used_again(asked: Scripted, caplog
     assert asked(text=text).services.source("shop").check_knowledge() != []
 
 
-def test_query_that_does_not_fit_the_schema_is_not_used(asked: Scripted, caplog: pytest.LogCaptureFixture) -> None:
+def test_query_that_does_not_fit_the_schema_is_not_used(asked: MakeAgent, caplog: pytest.LogCaptureFixture) -> None:
     text = "verified:\n  - {question: How many customers are there?, sql: SELECT COUNT(nickname) FROM customers}\n"
     agent = asked({"GeneratedSQL": [COUNT]}, text, enable_sql_validation=False)
     output = agent.ask("How many customers are there?")
@@ -162,7 +159,7 @@ def test_query_that_does_not_fit_the_schema_is_not_used(asked: Scripted, caplog:
     assert "a verified query is not used: knowledge/shop.yml:2" in caplog.text
 
 
-def test_query_that_does_not_fit_the_output_type_is_not_used(asked: Scripted) -> None:
+def test_query_that_does_not_fit_the_output_type_is_not_used(asked: MakeAgent) -> None:
     text = "verified:\n  - {question: Who are the customers?, sql: SELECT name FROM customers}\n"
     agent = asked({"GeneratedSQL": [COUNT]}, text, enable_sql_validation=False)
 
@@ -170,7 +167,7 @@ def test_query_that_does_not_fit_the_output_type_is_not_used(asked: Scripted) ->
     assert agent.services.source("shop").knowledge.problems(1)[0] == []
 
 
-def test_a_rejected_verified_answer_is_not_given_again(asked: Scripted) -> None:
+def test_a_rejected_verified_answer_is_not_given_again(asked: MakeAgent) -> None:
     agent = asked({"GeneratedSQL": [{"sql": "SELECT SUM(total_amount) AS sales FROM orders"}]})
     graph = build_graph(agent.services, InMemorySaver())
     thread: Any = {"configurable": {"thread_id": "1"}}
@@ -182,7 +179,7 @@ def test_a_rejected_verified_answer_is_not_given_again(asked: Scripted) -> None:
     assert f"Rejected by the user, no alternative either: {NET_2024}" in prompt and "with cancelled orders" in prompt
 
 
-def test_row_rules_apply(asked: Scripted) -> None:
+def test_row_rules_apply(asked: MakeAgent) -> None:
     rules = {"row_rules": {"customers": "country <> 'Germany'"}}
     denied = {"row_rules": {"customers": "1 = 0", "*": "deny"}}
 
@@ -193,7 +190,7 @@ def test_row_rules_apply(asked: Scripted) -> None:
 
 @pytest.mark.parametrize("stored_record", [True])
 @pytest.mark.parametrize("question", ["What were the net sales in 2024?", "Net sales of 2024, please"])
-def test_record_and_replay_have_the_query(asked: Scripted, write: Write, question: str) -> None:
+def test_record_and_replay_have_the_query(asked: MakeAgent, write: Write, question: str) -> None:
     agent = asked({"GeneratedSQL": [{"sql": NET_2024}]})
     # Statements that look up values are executed only until their index is complete.
     agent.services.source("shop").complete_values()

@@ -56,6 +56,10 @@ class Site(NamedTuple):
         self.page.keyboard.press("Enter")
 
 
+Visit = Callable[..., Site]
+"""The fixture `visit`."""
+
+
 def switch(page: Page, what: str, option: str) -> None:
     """Choose an option of the language or the theme in the menu of the header."""
     page.locator("header .menu summary").click()
@@ -71,7 +75,7 @@ def pick(page: Page, name: str) -> None:
 
 
 @pytest.fixture
-def visit(chromium: Browser, cache_dir: Path) -> Iterator[Callable[..., Site]]:
+def visit(chromium: Browser, cache_dir: Path) -> Iterator[Visit]:
     """Opens the page, with settings of the browser and of the server.
 
     Nothing may go wrong in it unseen: an error or a breach of the page's policy fails the test.

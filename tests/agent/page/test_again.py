@@ -1,6 +1,5 @@
 """The page loaded again: it shows the conversation that it goes on with."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,11 +8,10 @@ from playwright.sync_api import Page, Route, expect
 from datasphinx.agent.sample.spreadsheets import RETURNS as WORKBOOK
 from datasphinx.agent.server.keys import hash_of, new_key
 from tests.agent.page.actions import COUNT, HOW_MANY, ask, sent_by
-from tests.agent.page.conftest import Site
+from tests.agent.page.conftest import Visit
 from tests.agent.page.said import ASKS, ASKS_AGAIN, QUESTION, RETURNS, Model
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
-Visit = Callable[..., Site]
 
 
 def said(page: Page) -> list[str]:

@@ -1,20 +1,18 @@
 """An answer on the page: what it says first, how far it can be trusted, and what it takes for granted."""
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.agent.page.actions import COUNT, HOW_MANY, NUMBERS, ask, sent_by
-from tests.agent.page.conftest import Site, switch
+from tests.agent.page.conftest import Visit, switch
 from tests.agent.page.said import ASKS, BY_AMOUNT, FEWER, Model
 from tests.agent.page.states import REPEATED
 from tests.conftest import VALID
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
-Visit = Callable[..., Site]
 
 SUM = """async (values) => (await import("./static/js/numbers.js")).sumOf(values)"""
 TRUST = """async (output) => (await import("./static/js/answer.js")).trustBadge(output)?.className ?? null"""

@@ -1,7 +1,6 @@
 """Boards on the page: pinned answers, refreshed figures, bounds, errors, links and files."""
 
 import sqlite3
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +8,11 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.agent.page.actions import choose, tab_to
-from tests.agent.page.conftest import Site
+from tests.agent.page.conftest import Site, Visit
 from tests.agent.page.said import BY_AMOUNT, Model
 from tests.support.databases import make_table, url
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
-Visit = Callable[..., Site]
 COUNT = "SELECT COUNT(*) AS things FROM things"
 QUESTION = "How many things are there?"
 
@@ -25,7 +23,7 @@ def things(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def opened(visit: Visit, things: Path) -> Callable[..., Site]:
+def opened(visit: Visit, things: Path) -> Visit:
     """Opens a page over that table, whose question is answered by its number of rows."""
 
     def open_page(**context: Any) -> Site:
@@ -58,7 +56,7 @@ def card(page: Page) -> Any:
     return page.locator("#board .card").first
 
 
-def test_pin_refresh_bounds_error_and_deletion(opened: Callable[..., Site], things: Path) -> None:
+def test_pin_refresh_bounds_error_and_deletion(opened: Visit, things: Path) -> None:
     site = opened()
     page = site.page
     pin(site, "<b>Things</b>")
@@ -94,7 +92,7 @@ def test_pin_refresh_bounds_error_and_deletion(opened: Callable[..., Site], thin
     expect(page.get_by_text("There are no boards yet.")).to_be_visible()
 
 
-def test_a_board_has_an_address(opened: Callable[..., Site]) -> None:
+def test_a_board_has_an_address(opened: Visit) -> None:
     site = opened()
     page = site.page
     pin(site)
@@ -120,7 +118,7 @@ def test_a_board_has_an_address(opened: Callable[..., Site]) -> None:
     expect(page.locator("#board [role=alert]")).to_contain_text("There is no board")
 
 
-def test_who_leaves_a_board_before_it_comes_is_not_led_back(opened: Callable[..., Site]) -> None:
+def test_who_leaves_a_board_before_it_comes_is_not_led_back(opened: Visit) -> None:
     site = opened()
     page = site.page
     pin(site)
@@ -137,7 +135,7 @@ def test_who_leaves_a_board_before_it_comes_is_not_led_back(opened: Callable[...
     assert page.evaluate("[location.href, document.title]") == [address, "datasphinx"]
 
 
-def test_controls_of_a_card_are_seen_on_hover_and_not_in_print(opened: Callable[..., Site]) -> None:
+def test_controls_of_a_card_are_seen_on_hover_and_not_in_print(opened: Visit) -> None:
     site = opened()
     page = site.page
     pin(site)
@@ -152,7 +150,7 @@ def test_controls_of_a_card_are_seen_on_hover_and_not_in_print(opened: Callable[
     expect(controls.filter(visible=True)).to_have_count(0)
 
 
-def test_boards_by_keys(opened: Callable[..., Site]) -> None:
+def test_boards_by_keys(opened: Visit) -> None:
     site = opened()
     page = site.page
     site.ask(QUESTION)

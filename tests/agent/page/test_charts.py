@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 from dataclasses import asdict
 from itertools import combinations
 from typing import Any
@@ -12,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from datasphinx.agent.formatting.formats import ColumnFormat
 from tests.agent.charts.results import option, result
-from tests.agent.page.conftest import Site
+from tests.agent.page.conftest import Visit
 from tests.agent.page.said import Model
 from tests.support.generated_docs import ROOT
 
@@ -87,7 +86,6 @@ MARKS = """async () => {
   const drawn = echarts.getInstanceByDom(document.querySelector(".chart")).getZr().storage.getDisplayList(true);
   return drawn.filter(({ shape }) => shape?.symbolType === "circle").length;
 }"""
-Visit = Callable[..., Site]
 
 
 def test_every_chart_is_drawn(visit: Visit) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import threading
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from playwright.sync_api import Page, Route, expect
 
 from datasphinx.agent.embedded.tiers import TIERS
 from datasphinx.agent.server.keys import hash_of, new_key
-from tests.agent.page.conftest import Site
+from tests.agent.page.conftest import Visit
 from tests.agent.page.said import ASKS, QUESTION, Model
 from tests.support.fake_openai import Reply
 
@@ -23,7 +22,6 @@ HOW_MANY = "How many orders were placed?"
 STEP = 'event: step\r\ndata: {"node": "plan", "line": "✓ plan 0.1 s  run_query", "latency_ms": 1}\r\n\r\n'
 
 DEAD = "http://127.0.0.1:9/v1"
-Visit = Callable[..., Site]
 
 
 class Rejecting(Model):

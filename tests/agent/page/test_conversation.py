@@ -1,18 +1,15 @@
 """What holds from one question to the next: the thread, and what is asked."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from playwright.sync_api import Route, expect
 
 from tests.agent.page.actions import COUNT, HOW_MANY, NUMBERS, ask, sent_by, unfold
-from tests.agent.page.conftest import Site
+from tests.agent.page.conftest import Visit
 from tests.agent.page.said import ASKS, BY_AMOUNT, QUESTION, Model
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
-
-Visit = Callable[..., Site]
 
 
 def test_a_follow_up_goes_on_and_a_new_conversation_does_not(visit: Visit) -> None:

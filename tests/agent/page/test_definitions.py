@@ -1,13 +1,12 @@
 """The business definitions that an answer follows, under its text."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
 from datasphinx.agent.sample.shop import shop_url
-from tests.agent.page.conftest import Site
+from tests.agent.page.conftest import Visit
 from tests.agent.page.said import Model
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
@@ -23,9 +22,7 @@ tables: {orders: {columns: {channel: {labels: {P: phone}}}}}
 SQL = "SELECT SUM(total_amount) AS revenue FROM orders WHERE status <> 'cancelled' AND channel = 'P'"
 
 
-def test_an_answer_lists_the_definitions_that_it_follows(
-    visit: Callable[..., Site], cache_dir: Path, tmp_path: Path
-) -> None:
+def test_an_answer_lists_the_definitions_that_it_follows(visit: Visit, cache_dir: Path, tmp_path: Path) -> None:
     (tmp_path / "metrics.yml").write_text(KNOWLEDGE, encoding="utf-8")
     sources = {"shop": {"url": shop_url(cache_dir), "knowledge": str(tmp_path)}}
     site = visit(Model(sql=SQL, reviews=()), sources=sources, clarify="never")

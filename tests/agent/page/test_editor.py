@@ -1,6 +1,5 @@
 """The editor of a statement on the page, and the reasons of rejected answers."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,14 +7,13 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from datasphinx.agent.sample.shop import shop_url
-from tests.agent.page.conftest import Site
+from tests.agent.page.conftest import Site, Visit
 from tests.agent.page.said import QUESTION, Model
 from tests.support.databases import make_table, url
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 
 COUNT = "SELECT COUNT(*) AS customers FROM customers"
-Visit = Callable[..., Site]
 
 
 @pytest.fixture

@@ -1,14 +1,11 @@
 """How much the page loads at first, what it loads again, and its letters."""
 
-from collections.abc import Callable
-
 import pytest
 from playwright.sync_api import Request, expect
 
-from tests.agent.page.conftest import Site
+from tests.agent.page.conftest import Visit
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
-Visit = Callable[..., Site]
 
 MOST_REQUESTS, MOST_KILOBYTES = 12, 120
 """What a first visit may load; the letters are 47 kB."""

@@ -1,17 +1,15 @@
 """What an answer leads to: questions to ask next, filters to change, and a question back that is asked again."""
 
 import threading
-from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.agent.page.actions import COUNT, HOW_MANY, PHONE, ask, sent_by
-from tests.agent.page.conftest import Site, switch
+from tests.agent.page.conftest import Visit, switch
 from tests.agent.page.said import ASKS, QUESTION, Model
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
-Visit = Callable[..., Site]
 
 DELIVERED = f"{COUNT} WHERE status = 'delivered' AND ordered_on >= '2024-01-01' AND ordered_on < '2025-01-01'"
 BY_STATUS = (

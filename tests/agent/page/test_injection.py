@@ -3,7 +3,6 @@
 import csv
 import io
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from playwright.sync_api import expect
 
 from datasphinx.agent.schema.describe import one_line
 from tests.agent.page.actions import ATTACKS, unharmed
-from tests.agent.page.conftest import Site, pick
+from tests.agent.page.conftest import Visit, pick
 from tests.agent.page.said import ASKS, Model
 from tests.support.databases import make_table, url
 
@@ -20,8 +19,6 @@ pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 FORMULA = '=HYPERLINK("http://evil.example";"x")'
 """What a spreadsheet would run."""
 HEADER = "<img src=x onerror=window.hit=1>"
-
-Visit = Callable[..., Site]
 
 
 @pytest.fixture

@@ -1,17 +1,15 @@
 """The whole way of a user through the page: asked, asked back, answered, rejected, and files."""
 
 import re
-from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from datasphinx.agent.sample.spreadsheets import RETURNS as WORKBOOK
-from tests.agent.page.conftest import Site
+from tests.agent.page.conftest import Visit
 from tests.agent.page.said import BY_AMOUNT, QUESTION, RETURNS
 
 pytestmark = [pytest.mark.browser]
-Visit = Callable[..., Site]
 
 
 def answer(page: Page) -> None:

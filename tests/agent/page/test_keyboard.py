@@ -1,17 +1,13 @@
 """The page without a mouse, and for those who hear it."""
 
-from collections.abc import Callable
-
 import pytest
 from playwright.sync_api import expect
 
 from tests.agent.page.actions import sent_by, tab_to
-from tests.agent.page.conftest import Site
+from tests.agent.page.conftest import Visit
 from tests.agent.page.said import ASKS, QUESTION, Model
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
-
-Visit = Callable[..., Site]
 
 
 def test_the_whole_way_by_keys(visit: Visit) -> None:

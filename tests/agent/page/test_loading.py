@@ -1,7 +1,6 @@
 """The form with the options for reading a file."""
 
 import json
-from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import expect
@@ -9,11 +8,10 @@ from playwright.sync_api import expect
 from datasphinx.agent.datasets.options import COLUMN_KINDS, LoadOptions
 from tests.agent.datasets.files import FEB, JAN, book
 from tests.agent.page.actions import EXCEL
-from tests.agent.page.conftest import Site
+from tests.agent.page.conftest import Visit
 from tests.support.generated_docs import ROOT
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
-Visit = Callable[..., Site]
 
 
 def test_a_file_is_read_again_with_the_options_of_the_form(visit: Visit) -> None:

@@ -2,7 +2,6 @@
 
 import io
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from datasphinx.agent.responses import ChartResponse
 from tests.agent.page.actions import PHONE
-from tests.agent.page.conftest import Site, pick, switch
+from tests.agent.page.conftest import Site, Visit, pick, switch
 from tests.agent.page.said import BY_AMOUNT, Model
 from tests.support.analyst import response
 
@@ -26,7 +25,6 @@ SALES = (
     " WHERE o.ordered_on BETWEEN '2025-01-01' AND '2025-12-31'"
     " GROUP BY r.name ORDER BY sales DESC"
 )
-Visit = Callable[..., Site]
 
 
 def background(page: Page) -> tuple[int, ...]:

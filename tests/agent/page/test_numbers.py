@@ -1,7 +1,6 @@
 """Values as the reader writes them: as the server does, with all digits in copies and files."""
 
 import csv
-from collections.abc import Callable
 from dataclasses import asdict
 from io import BytesIO, StringIO
 from itertools import product
@@ -14,7 +13,7 @@ from playwright.sync_api import Page, expect
 
 from datasphinx.agent.formatting.formats import ColumnFormat, format_value
 from datasphinx.agent.messages import LANGUAGES
-from tests.agent.page.conftest import Site, pick, switch
+from tests.agent.page.conftest import Visit, pick, switch
 from tests.agent.page.said import Model
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
@@ -43,7 +42,6 @@ CHARTED = """async (option) => {
   const shown = tooltip.valueFormatter([2024, 1234, "<b>"]);
   return [xAxis.axisLabel.formatter(2024), yAxis.axisLabel.formatter(12345.5), shown];
 }"""
-Visit = Callable[..., Site]
 
 
 def cells(page: Page) -> list[str]:

@@ -1,12 +1,12 @@
 """Swagger UI at /docs, by what a browser renders."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import httpx
 import pytest
 from playwright.sync_api import Page, Request, Response, expect
 
-from tests.agent.page.conftest import Site
+from tests.agent.page.conftest import Site, Visit
 from tests.agent.page.said import Model
 
 pytestmark = [
@@ -19,7 +19,7 @@ STRICT = {"default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'", "co
 
 
 @pytest.fixture
-def site(visit: Callable[..., Site]) -> Iterator[Site]:
+def site(visit: Visit) -> Iterator[Site]:
     """A server whose model counts customers; every request of the page succeeds, and goes to the server itself."""
     site = visit(Model(COUNT, reviews=()), clarify="never")
     # The requests of the application's page are not looked at.

@@ -1,17 +1,15 @@
 """Charts without a request, their settings, and the files of an answer."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import openpyxl
 import pytest
 from playwright.sync_api import expect
 
-from tests.agent.page.conftest import Site, pick
+from tests.agent.page.conftest import Visit, pick
 from tests.agent.page.said import BY_ORDERS, FEWER, Model
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
-Visit = Callable[..., Site]
 SPENT = "Which customers spent the most?"
 SPLIT = (
     "SELECT c.name, o.status, COUNT(*) AS orders, SUM(o.total_amount) AS spent FROM orders AS o "

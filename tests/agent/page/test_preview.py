@@ -1,17 +1,15 @@
 """The preview of a file that was added."""
 
 import json
-from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Route, expect
 
 from tests.agent.datasets.files import FEB, JAN, book
 from tests.agent.page.actions import EXCEL
-from tests.agent.page.conftest import Site
+from tests.agent.page.conftest import Visit
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
-Visit = Callable[..., Site]
 TITLED = b"sales in 2024\n\nregion,pairs\nnorth,3\nsouth,4\nTotal,7\n"
 BOOK = {"name": "a.xlsx", "mimeType": EXCEL, "buffer": book(Jan=JAN, Feb=FEB, Mar=[["name"], ["<b>x</b>"]])}
 

@@ -1,16 +1,12 @@
 """What a running question shows of the load of a file within it, and of what it waits for."""
 
-from collections.abc import Callable
-
 import pytest
 from playwright.sync_api import expect
 
 from tests.agent.page.actions import HOLD, progress, send
-from tests.agent.page.conftest import Site, switch
+from tests.agent.page.conftest import Visit, switch
 
 pytestmark = [pytest.mark.browser, pytest.mark.heavy]
-
-Visit = Callable[..., Site]
 
 
 @pytest.mark.parametrize("size", [(1440, 900), (390, 844)])

@@ -1,17 +1,15 @@
 """A report on the page: written, with figures that lead to their rows, saved, listed, and shown while it is written."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.agent.page.actions import HOLD, send
-from tests.agent.page.conftest import Site, pick
+from tests.agent.page.conftest import Visit, pick
 from tests.agent.page.said import BY_AMOUNT, REPORTED, Model
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
-Visit = Callable[..., Site]
 REQUEST = "Give me an overview of customers"
 
 

@@ -1,13 +1,12 @@
 """Verified answers and the review of proposals on the page."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
 from datasphinx.agent.sample.shop import shop_url
-from tests.agent.page.conftest import Site
+from tests.agent.page.conftest import Visit
 from tests.agent.page.said import Model
 
 pytestmark = [
@@ -18,9 +17,7 @@ pytestmark = [
 COUNT = "SELECT COUNT(*) AS customers FROM customers"
 
 
-def test_accepted_answer_is_reviewed_and_then_verified(
-    visit: Callable[..., Site], cache_dir: Path, tmp_path: Path
-) -> None:
+def test_accepted_answer_is_reviewed_and_then_verified(visit: Visit, cache_dir: Path, tmp_path: Path) -> None:
     folder = tmp_path / "knowledge"
     folder.mkdir()
     sources = {"shop": {"url": shop_url(cache_dir), "knowledge": str(folder)}}
@@ -48,7 +45,7 @@ def test_accepted_answer_is_reviewed_and_then_verified(
     assert site.model.calls == calls
 
 
-def test_without_knowledge_there_is_nothing_to_review(visit: Callable[..., Site]) -> None:
+def test_without_knowledge_there_is_nothing_to_review(visit: Visit) -> None:
     site = visit(Model(COUNT, reviews=()))
 
     expect(site.page.get_by_label("Data source")).to_be_visible()

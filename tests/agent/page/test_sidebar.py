@@ -1,18 +1,16 @@
 """Conversations beside the page, their addresses, and questions that wait."""
 
 import threading
-from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.agent.page.actions import COUNT, HOW_MANY, PHONE, ask
-from tests.agent.page.conftest import Site, switch
+from tests.agent.page.conftest import Site, Visit, switch
 from tests.agent.page.said import ASKS, QUESTION, Model
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 WIDE = {"viewport": {"width": 1440, "height": 900}}
-Visit = Callable[..., Site]
 
 
 def listed(page: Page, *titles: str) -> None:

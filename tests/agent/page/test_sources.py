@@ -1,6 +1,5 @@
 """Operators test, add and remove sources on the page."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,12 +8,11 @@ from playwright.sync_api import expect
 from datasphinx.agent.server.keys import hash_of
 from datasphinx.agent.settings import load_settings
 from tests.agent.page.actions import PHONE, unharmed
-from tests.agent.page.conftest import Site
+from tests.agent.page.conftest import Visit
 from tests.agent.page.said import Model
 from tests.support.databases import make_table, url
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
-Visit = Callable[..., Site]
 MARKUP = "<img src=x onerror=window.hit=1>"
 
 

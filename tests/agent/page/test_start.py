@@ -1,6 +1,5 @@
 """The start of the page: questions, tables and the place for files."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -8,12 +7,11 @@ from playwright.sync_api import expect
 
 from datasphinx.agent.sample.spreadsheets import RETURNS as WORKBOOK
 from tests.agent.page.actions import ATTACKS, COUNT, NUMBERS, PHONE, ask, sent_by, unharmed
-from tests.agent.page.conftest import Site, switch
+from tests.agent.page.conftest import Visit, switch
 from tests.agent.page.said import Model
 from tests.support.databases import make_table, url
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
-Visit = Callable[..., Site]
 
 
 def test_a_question_of_the_start_is_asked_by_a_click(visit: Visit) -> None:

@@ -2,18 +2,16 @@
 
 import re
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.agent.page.actions import COUNT, HOLD, HOW_MANY, PHONE, ask, progress, send
-from tests.agent.page.conftest import Site
+from tests.agent.page.conftest import Visit
 from tests.agent.page.said import FEWER, Model
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
-Visit = Callable[..., Site]
 DESK = {"viewport": {"width": 1440, "height": 900}}
 MOST = 0.02
 """Chromium calls a sum of 0.1 good."""

@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from playwright.sync_api import expect
 
 from datasphinx.agent.messages import TEXTS
 from datasphinx.agent.server.routes import page as page_routes
-from tests.agent.page.conftest import Site, switch
+from tests.agent.page.conftest import Visit, switch
 from tests.support.generated_docs import ROOT
 
 WEB = ROOT / "agent/web"
@@ -71,7 +70,7 @@ def test_texts_that_the_scripts_name_exist() -> None:
 
 @pytest.mark.heavy
 @pytest.mark.browser
-def test_only_the_texts_of_one_language_are_loaded(visit: Callable[..., Site]) -> None:
+def test_only_the_texts_of_one_language_are_loaded(visit: Visit) -> None:
     page = visit(locale="ru-RU").page
     expect(page.get_by_role("button", name="Спросить", exact=True)).to_be_visible()
     loaded = "performance.getEntriesByType('resource').map(each => each.name.match(/texts.(.*)$/)?.[1]).filter(Boolean)"
@@ -84,7 +83,7 @@ def test_only_the_texts_of_one_language_are_loaded(visit: Callable[..., Site]) -
 
 @pytest.mark.heavy
 @pytest.mark.browser
-def test_one_file_adds_a_language(visit: Callable[..., Site], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_file_adds_a_language(visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     web = tmp_path / "web"
     shutil.copytree(WEB, web, ignore=shutil.ignore_patterns("vendor"))
     (web / "vendor").symlink_to(WEB / "vendor")
@@ -105,7 +104,7 @@ def test_one_file_adds_a_language(visit: Callable[..., Site], tmp_path: Path, mo
 
 @pytest.mark.heavy
 @pytest.mark.browser
-def test_texts_that_cannot_be_loaded_leave_the_language(visit: Callable[..., Site]) -> None:
+def test_texts_that_cannot_be_loaded_leave_the_language(visit: Visit) -> None:
     page = visit().page
     page.route("**/texts/ru.json", lambda route: route.fulfill(status=503))
 

@@ -4,7 +4,7 @@ import json
 import logging
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from datasphinx.agent.record.store import Store, sqlite_url
 from datasphinx.agent.record.verify import verify
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
-from tests.conftest import VALID, ScriptedAgent
+from tests.conftest import VALID, MakeAgent, ScriptedAgent
 from tests.support.databases import make_table, url
 
 pytestmark = pytest.mark.stored_record
@@ -27,7 +27,6 @@ pytestmark = pytest.mark.stored_record
 COUNT = {"sql": "SELECT COUNT(*) AS orders FROM orders", "assumptions": [], "off_topic": False}
 KEY = "sk-test-0123456789abcdef"
 PASSWORD = "correct-horse-battery"
-Scripted = Callable[..., ScriptedAgent]
 
 
 class Flaky:
@@ -60,7 +59,7 @@ def asked_over(sink: Flaky, cache_dir: Path) -> dict[str, Any]:
     return {**output, "calls": len(model.calls)}
 
 
-def test_a_question_leaves_each_thing_it_did(scripted: Scripted) -> None:
+def test_a_question_leaves_each_thing_it_did(scripted: MakeAgent) -> None:
     agent = scripted({"GeneratedSQL": [COUNT]})
     output = agent.ask("How many orders are there?")
     events = events_of(agent, output)
@@ -150,14 +149,14 @@ def test_values_of_rows_are_not_stored(tmp_path: Path) -> None:
     assert not any("secret remark 17" in event.body for event in run if event.kind == "statement")
 
 
-def test_an_error_of_a_statement_is_recorded_with_its_code(scripted: Scripted) -> None:
+def test_an_error_of_a_statement_is_recorded_with_its_code(scripted: MakeAgent) -> None:
     broken = {"sql": "SELECT no_such_column_at_all FROM orders", "assumptions": [], "off_topic": False}
     agent = scripted({"GeneratedSQL": [broken, COUNT]})
     failed, fine = bodies(events_of(agent, agent.ask("How many orders are there?")), "statement")
     assert (failed["error"]["code"], fine["error"]) == ("names_unknown", None)
 
 
-def test_a_chart_is_recorded_by_its_hash(scripted: Scripted) -> None:
+def test_a_chart_is_recorded_by_its_hash(scripted: MakeAgent) -> None:
     by_month = {
         "sql": "SELECT strftime('%Y-%m', ordered_on) AS month, COUNT(*) AS orders FROM orders GROUP BY 1 ORDER BY 1",
         "assumptions": [], "off_topic": False,
@@ -171,7 +170,7 @@ def test_a_chart_is_recorded_by_its_hash(scripted: Scripted) -> None:
     assert len(chart["option_hash"]) == 64
 
 
-def test_a_kept_verdict_is_on_the_record_too(scripted: Scripted) -> None:
+def test_a_kept_verdict_is_on_the_record_too(scripted: MakeAgent) -> None:
     agent = scripted({"GeneratedSQL": [COUNT, COUNT]})
     agent.ask("How many orders are there?")
     second = agent.ask("How many orders are there?")
@@ -180,7 +179,7 @@ def test_a_kept_verdict_is_on_the_record_too(scripted: Scripted) -> None:
 
 
 @pytest.mark.parametrize("question", ["", None, 7, float("nan"), "x" * 20_000, "\ud800 broken \u0000"])
-def test_no_question_is_too_odd_to_be_recorded(scripted: Scripted, question: Any) -> None:
+def test_no_question_is_too_odd_to_be_recorded(scripted: MakeAgent, question: Any) -> None:
     agent = scripted()
     output = agent.ask(question)
     assert output["audit"]["recorded"] is True
@@ -206,7 +205,7 @@ def test_no_secret_is_on_the_record(cache_dir: Path, tmp_path: Path) -> None:
         assert secret.encode() not in stored
 
 
-def test_without_a_record_nothing_is_written_and_the_answer_says_so(scripted: Scripted) -> None:
+def test_without_a_record_nothing_is_written_and_the_answer_says_so(scripted: MakeAgent) -> None:
     agent = scripted({"GeneratedSQL": [COUNT]}, record=False)
     output = agent.ask("How many orders are there?")
     assert (output["value"], output["audit"]["recorded"]) == (10127, False)
@@ -217,7 +216,7 @@ def test_without_a_record_nothing_is_written_and_the_answer_says_so(scripted: Sc
 # A store that is dead
 
 
-def test_a_question_whose_beginning_cannot_be_recorded_is_not_asked(scripted: Scripted) -> None:
+def test_a_question_whose_beginning_cannot_be_recorded_is_not_asked(scripted: MakeAgent) -> None:
     agent = scripted({"GeneratedSQL": [COUNT]}, record_url=f"postgresql://auditor:{PASSWORD}@127.0.0.1:1/record")
     output = agent.ask("Сколько заказов?")
     assert output["error"]["code"] == "record_unavailable"
@@ -265,7 +264,7 @@ def test_after_a_question_with_a_dead_store_the_next_one_is_recorded(cache_dir: 
     assert second["audit"]["recorded"] is True
 
 
-def test_the_log_has_the_events_without_texts(scripted: Scripted, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_log_has_the_events_without_texts(scripted: MakeAgent, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "datasphinx")
     agent = scripted({"GeneratedSQL": [COUNT]}, record=False, enable_sql_validation=False)
     output = agent.ask("How many orders are there?")

@@ -41,6 +41,10 @@ class ScriptedReport(NamedTuple):
         return self.graph.invoke({"question": request, **given})
 
 
+MakeReport = Callable[..., ScriptedReport]
+"""The fixture `report`."""
+
+
 def statement_for(statements: Mapping[str, Any]) -> Callable[[Any], Any]:
     """Return the answer to a prompt for a statement: that of the question in it, whatever the order of the calls."""
 
@@ -54,7 +58,7 @@ def statement_for(statements: Mapping[str, Any]) -> Callable[[Any], Any]:
 
 
 @pytest.fixture
-def report(cache_dir: Any) -> Callable[..., ScriptedReport]:
+def report(cache_dir: Any) -> MakeReport:
     """A maker of report graphs: answers by schema name, the statements by question, and settings by name."""
 
     def make(

@@ -14,15 +14,21 @@ from datasphinx.agent.errors import Unanswered, Unavailable
 from datasphinx.agent.llm.scripted import ScriptedModel
 from datasphinx.agent.report.export import ReportResponse
 from datasphinx.agent.settings import load_settings
-from tests.agent.report.conftest import PLAN, REQUEST, STATEMENTS, TOTAL, WRITTEN, ScriptedReport, statement_for
+from tests.agent.report.conftest import (
+    PLAN,
+    REQUEST,
+    STATEMENTS,
+    TOTAL,
+    WRITTEN,
+    MakeReport,
+    statement_for,
+)
 
 pytestmark = pytest.mark.integration
 
-Make = Callable[..., ScriptedReport]
-
 
 @pytest.fixture
-def written(report: Make) -> ReportResponse:
+def written(report: MakeReport) -> ReportResponse:
     output = report().ask()
     return ReportResponse(output["report"], None, output["audit"])
 
@@ -38,7 +44,7 @@ def test_each_figure_of_the_document_leads_to_its_row_and_statement(written: Rep
 
 
 @pytest.mark.heavy
-def test_texts_of_a_database_are_no_markup(report: Make) -> None:
+def test_texts_of_a_database_are_no_markup(report: MakeReport) -> None:
     statements = {**STATEMENTS, TOTAL: "SELECT '<script>x</script>' AS orders"}
     output = report(statements=statements).ask()
     html = ReportResponse(output["report"], None, output["audit"]).html

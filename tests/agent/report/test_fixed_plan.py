@@ -6,15 +6,13 @@ from typing import Any
 import pytest
 
 from datasphinx.agent.types import EmbeddedOptions
-from tests.agent.report.conftest import ScriptedReport
+from tests.agent.report.conftest import MakeReport
 
 pytestmark = pytest.mark.integration
 
-Make = Callable[..., ScriptedReport]
-
 
 @pytest.fixture
-def questions(report: Make) -> Callable[[str], dict[str, str]]:
+def questions(report: MakeReport) -> Callable[[str], dict[str, str]]:
     """Writes a report with such a model, and returns its questions with their purposes."""
 
     def ask(request: str) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """A report is planned, answered in parallel, reviewed and written; its figures all come from rows."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +25,10 @@ from tests.agent.report.conftest import (
     TOTAL,
     WRITTEN,
     YEARS,
-    ScriptedReport,
+    MakeReport,
 )
 
 pytestmark = pytest.mark.integration
-
-Make = Callable[..., ScriptedReport]
 
 
 def figures(report: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -40,7 +38,7 @@ def figures(report: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
             yield text["text"][figure["start"] : figure["end"]], figure
 
 
-def test_every_figure_of_a_report_comes_from_the_rows_of_a_question(report: Make) -> None:
+def test_every_figure_of_a_report_comes_from_the_rows_of_a_question(report: MakeReport) -> None:
     output = report().ask()
     written = output["report"]
     rows = {part["id"]: part["result"]["rows"] for part in written["parts"]}
@@ -55,7 +53,7 @@ def test_every_figure_of_a_report_comes_from_the_rows_of_a_question(report: Make
     assert f"{rows['q1'][0][0]:,} orders" in output["answer"] and STATEMENTS[TOTAL] in output["answer"]
 
 
-def test_the_rows_of_a_report_are_stored_once(report: Make) -> None:
+def test_the_rows_of_a_report_are_stored_once(report: MakeReport) -> None:
     made = report()
     graph, thread = build_report(made.services, InMemorySaver()), {"configurable": {"thread_id": "1"}}
     graph.invoke({"question": REQUEST}, thread)
@@ -64,7 +62,7 @@ def test_the_rows_of_a_report_are_stored_once(report: Make) -> None:
     assert [name for name, value in state.items() if str(leader) in str(value)] == ["report"]
 
 
-def test_a_text_with_a_typed_figure_is_written_again_and_then_plain(report: Make) -> None:
+def test_a_text_with_a_typed_figure_is_written_again_and_then_plain(report: MakeReport) -> None:
     wrong = {**WRITTEN, "summary": "There are 123,456 orders."}
     made = report({"WrittenReport": [wrong, wrong]})
     written = made.ask()["report"]
@@ -74,7 +72,7 @@ def test_a_text_with_a_typed_figure_is_written_again_and_then_plain(report: Make
     assert 'summary: the figure "123,456" is typed' in repeated
 
 
-def test_a_refused_text_is_told_which_reference_of_which_question_is_wrong(report: Make) -> None:
+def test_a_refused_text_is_told_which_reference_of_which_question_is_wrong(report: MakeReport) -> None:
     beside = "{q3:max.orders:year} with {q3:max.orders}"
     summary = f"{{q2:f3}} of the orders, {{q2:1.orders}}, {{q3:1.orders}} and {{q3:-1.orders}}; {beside}."
     made = report({"WrittenReport": [{**WRITTEN, "summary": summary}, WRITTEN]})
@@ -85,7 +83,7 @@ def test_a_refused_text_is_told_which_reference_of_which_question_is_wrong(repor
     assert "summary: {q2:1...} needs the names or period of its row beside it" in repeated
 
 
-def test_the_figures_of_what_is_computed_have_the_rows_that_it_is_computed_of(report: Make) -> None:
+def test_the_figures_of_what_is_computed_have_the_rows_that_it_is_computed_of(report: MakeReport) -> None:
     summary = "{q2:sum.orders} orders, {?q3:change.orders|more|fewer|as many} by {q3:change.orders}."
     made = report({"WrittenReport": [{**WRITTEN, "summary": summary}]}).ask()["report"]
     regions, years = (made["parts"][at]["result"]["rows"] for at in (1, 2))
@@ -93,7 +91,7 @@ def test_the_figures_of_what_is_computed_have_the_rows_that_it_is_computed_of(re
     assert found == [list(range(len(regions))), [0, len(years) - 1], [0, len(years) - 1]]
 
 
-def test_the_words_of_the_questions_may_be_typed(report: Make) -> None:
+def test_the_words_of_the_questions_may_be_typed(report: MakeReport) -> None:
     """A label of a row that repeats a word of its question makes no name of it."""
     question = "How many orders are Large orders?"
     labelled = "SELECT 'Large orders' AS size, COUNT(*) AS orders FROM orders GROUP BY channel ORDER BY 2"
@@ -108,7 +106,7 @@ def test_the_words_of_the_questions_may_be_typed(report: Make) -> None:
     assert made.ask()["report"]["summary"]["text"].endswith(" is the most of Large ones.")
 
 
-def test_each_row_of_a_question_in_words(report: Make) -> None:
+def test_each_row_of_a_question_in_words(report: MakeReport) -> None:
     listed = {**WRITTEN, "summary": "Orders: {q3:list|{orders} in {year}}."}
     made = report({"WrittenReport": [listed]}).ask()["report"]
     years = made["parts"][2]["result"]["rows"]
@@ -116,7 +114,7 @@ def test_each_row_of_a_question_in_words(report: Make) -> None:
     assert [figure["part"] for figure in made["summary"]["figures"]] == ["q3"]
 
 
-def test_the_review_adds_questions_that_name_values_of_the_rows_by_reference(report: Make) -> None:
+def test_the_review_adds_questions_that_name_values_of_the_rows_by_reference(report: MakeReport) -> None:
     added = "How many orders of {q2:max.orders:region} per year?"
     leader = report().ask()["report"]["parts"][1]["result"]["rows"][0][0]
     resolved = f"How many orders of {leader} per year?"
@@ -129,7 +127,7 @@ def test_the_review_adds_questions_that_name_values_of_the_rows_by_reference(rep
     assert parts[3]["result"]
 
 
-def test_a_question_without_an_answer_is_reported_in_its_place(report: Make) -> None:
+def test_a_question_without_an_answer_is_reported_in_its_place(report: MakeReport) -> None:
     missing = {"sql": "", "off_topic": True, "reason": "There is no table of regions."}
     made = report(statements={**STATEMENTS, REGIONS: missing})
     output = made.ask()
@@ -142,14 +140,14 @@ def test_a_question_without_an_answer_is_reported_in_its_place(report: Make) -> 
     assert output["status"] == "ok"
 
 
-def test_a_report_without_any_answer_is_an_error_with_the_error_of_each_question(report: Make) -> None:
+def test_a_report_without_any_answer_is_an_error_with_the_error_of_each_question(report: MakeReport) -> None:
     dead = ModelUnreachable("http://model", "no answer")
     output = report({"GeneratedSQL": [dead] * 3}).ask()
     assert output["error"]["code"] == "model_unreachable"
     assert [part["error"]["code"] for part in output["report"]["parts"]] == ["model_unreachable"] * 3
 
 
-def test_an_endpoint_that_dies_after_the_answers_leaves_a_plain_report(report: Make) -> None:
+def test_an_endpoint_that_dies_after_the_answers_leaves_a_plain_report(report: MakeReport) -> None:
     dead = ModelUnreachable("http://model", "no answer")
     output = report({"ReportReview": [dead], "WrittenReport": [dead]}).ask()
     written = output["report"]
@@ -158,7 +156,7 @@ def test_an_endpoint_that_dies_after_the_answers_leaves_a_plain_report(report: M
     assert output["status"] == "ok"
 
 
-def test_a_source_that_is_removed_meanwhile_leaves_the_answers_so_far(report: Make, cache_dir: Path) -> None:
+def test_a_source_that_is_removed_meanwhile_leaves_the_answers_so_far(report: MakeReport, cache_dir: Path) -> None:
     answered = threading.Event()
 
     def remove() -> str:
@@ -181,13 +179,13 @@ def test_a_source_that_is_removed_meanwhile_leaves_the_answers_so_far(report: Ma
     assert output["status"] == "ok" and output["report"]["parts"][0]["result"]
 
 
-def test_a_request_that_the_data_cannot_answer_is_off_topic(report: Make) -> None:
+def test_a_request_that_the_data_cannot_answer_is_off_topic(report: MakeReport) -> None:
     output = report({"ReportPlan": [{"questions": [], "reason": "The tables have no weather."}]}).ask()
     assert output["error"]["code"] == "off_topic"
     assert "weather" in output["answer"]
 
 
-def test_a_cancelled_report_has_the_answers_so_far(report: Make) -> None:
+def test_a_cancelled_report_has_the_answers_so_far(report: MakeReport) -> None:
     cancellation = Cancellation()
 
     def cancel() -> str:
@@ -203,7 +201,9 @@ def test_a_cancelled_report_has_the_answers_so_far(report: Make) -> None:
     assert not verify(open_store(made.services.settings)).findings
 
 
-def test_the_budget_of_a_report_is_one_for_all_its_questions(report: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_budget_of_a_report_is_one_for_all_its_questions(
+    report: MakeReport, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("datasphinx.agent.record.step._REPORT_QUESTIONS", 2)
     plan = {"questions": [{"question": f"{TOTAL} {number}", "purpose": "size"} for number in range(8)]}
     output = report({"ReportPlan": [plan]}, max_llm_calls=1).ask()
@@ -214,7 +214,7 @@ def test_the_budget_of_a_report_is_one_for_all_its_questions(report: Make, monke
     assert output["audit"]["llm_calls"] == sum(len(step["calls"]) for step in output["audit"]["steps"])
 
 
-def test_a_plan_is_put_to_the_user_who_approves_it(report: Make) -> None:
+def test_a_plan_is_put_to_the_user_who_approves_it(report: MakeReport) -> None:
     made = report()
     graph = build_report(made.services, InMemorySaver())
     thread: Any = {"configurable": {"thread_id": "1"}}
@@ -225,7 +225,7 @@ def test_a_plan_is_put_to_the_user_who_approves_it(report: Make) -> None:
     assert [part["question"] for part in output["report"]["parts"]] == [TOTAL, REGIONS, YEARS]
 
 
-def test_a_remark_on_a_plan_gives_another_one_and_an_edited_plan_is_used(report: Make) -> None:
+def test_a_remark_on_a_plan_gives_another_one_and_an_edited_plan_is_used(report: MakeReport) -> None:
     made = report({"ReportPlan": [PLAN, {"questions": [{"question": TOTAL}]}]})
     graph = build_report(made.services, InMemorySaver())
     thread: Any = {"configurable": {"thread_id": "1"}}
@@ -237,7 +237,7 @@ def test_a_remark_on_a_plan_gives_another_one_and_an_edited_plan_is_used(report:
     assert [part["question"] for part in edited["report"]["parts"]] == [YEARS]
 
 
-def test_questions_to_the_user_become_one_that_is_asked_once(report: Make) -> None:
+def test_questions_to_the_user_become_one_that_is_asked_once(report: MakeReport) -> None:
     def ambiguous(question: str) -> dict[str, Any]:
         options = [
             {"label": name, "reading": name, "sql": f"SELECT COUNT(*) AS {name} FROM {name}"}
@@ -268,7 +268,7 @@ def test_questions_to_the_user_become_one_that_is_asked_once(report: Make) -> No
     assert done.differences == []
 
 
-def test_a_report_is_replayed_with_its_questions(report: Make) -> None:
+def test_a_report_is_replayed_with_its_questions(report: MakeReport) -> None:
     made = report(record=True)
     output = made.ask()
     done = replay(open_store(made.services.settings), output["audit"]["trace_id"], made.services.settings)
@@ -278,7 +278,7 @@ def test_a_report_is_replayed_with_its_questions(report: Make) -> None:
     assert len({*traces, output["audit"]["trace_id"]}) == 4
 
 
-def test_a_why_is_answered_by_contributions_that_sum_to_the_change(report: Make) -> None:
+def test_a_why_is_answered_by_contributions_that_sum_to_the_change(report: MakeReport) -> None:
     why = {
         "question": "Which channels changed revenue from 2023 to 2024?",
         "change": {
@@ -307,7 +307,7 @@ def test_a_why_is_answered_by_contributions_that_sum_to_the_change(report: Make)
     assert done.differences == []
 
 
-def test_a_change_that_cannot_be_broken_down_is_reported_in_its_place(report: Make) -> None:
+def test_a_change_that_cannot_be_broken_down_is_reported_in_its_place(report: MakeReport) -> None:
     dates = {"first_from": "2023-01-01", "first_until": "2024-01-01", "second_from": "2023-06-01"}
     why = {"question": "Why?", "change": {"metric": "fame", **dates, "second_until": "2024-06-01"}}
     output = report({"ReportPlan": [{"questions": [{"question": TOTAL}, why]}]}).ask()
