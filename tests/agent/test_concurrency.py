@@ -1,4 +1,4 @@
-"""Fifty questions at once, whose model answers none of them before all have asked; and questions that are cancelled."""
+"""Many questions at once, whose model answers none of them before all have asked; and questions that are cancelled."""
 
 import asyncio
 import threading
@@ -25,10 +25,11 @@ from datasphinx.agent.settings import Settings, load_settings
 from tests.agent.server.serving import serving
 from tests.conftest import VALID
 from tests.support.eventually import eventually
+from tests.support.heavy import sample
 from tests.support.under_load import ask_for, check_own, number_in
 
 _WITHIN_S = 60
-NUMBERS = range(100, 150)
+NUMBERS = range(100, 100 + sample(50, 16))
 QUESTIONS = [{"question": f"What is the status of order number {number}?"} for number in NUMBERS]
 
 

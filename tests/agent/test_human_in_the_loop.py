@@ -43,13 +43,11 @@ def executed(output: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("node", NODES)
-@pytest.mark.parametrize("is_edited", [False, True])
-def test_a_run_goes_on_from_every_node(scripted: MakeAgent, node: str, is_edited: bool) -> None:
+def test_a_run_that_was_edited_goes_on_from_every_node(scripted: MakeAgent, node: str) -> None:
     agent = scripted({"GeneratedSQL": [COUNT]})
     graph = graph_of(agent)
     stop(graph, node)
-    if is_edited:
-        graph.update_state(THREAD, {"proposed_output_type": "number"})
+    graph.update_state(THREAD, {"proposed_output_type": "number"})
     output = go_on(graph)
 
     assert (output["error"], output["sql"]) == (None, COUNT["sql"])
@@ -57,7 +55,7 @@ def test_a_run_goes_on_from_every_node(scripted: MakeAgent, node: str, is_edited
     assert calls(agent) == {"GeneratedSQL": 1, "SQLValidation": 1}
 
 
-def test_a_run_stops_before_each_node(scripted: MakeAgent) -> None:
+def test_a_run_stops_before_each_node_and_goes_on(scripted: MakeAgent) -> None:
     graph, seen = graph_of(scripted({"GeneratedSQL": [COUNT]})), []
     given: Any = {"question": HOW_MANY}
     while given is not None or graph.get_state(THREAD).next:
@@ -65,6 +63,7 @@ def test_a_run_stops_before_each_node(scripted: MakeAgent) -> None:
         seen, given = [*seen, *graph.get_state(THREAD).next], None
 
     assert seen == NODES
+    assert graph.get_state(THREAD).values["sql"] == COUNT["sql"]
 
 
 def test_a_new_question_replaces_a_run_that_was_stopped(scripted: MakeAgent) -> None:

@@ -143,6 +143,7 @@ def test_replay_ends_in_one_json_object(run: Run, tmp_path: Path) -> None:
     assert report["llm_calls"] == 1 and report["tokens"] > 0
 
 
+@pytest.mark.heavy
 @pytest.mark.process
 def test_the_installed_command_answers(model: FakeOpenAI) -> None:
     model.answers = [COUNT]
