@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from datasphinx.agent.conversation.inputs import inputs_of, previous_inputs
+from datasphinx.agent.conversation.inputs import asked_about, inputs_of, previous_inputs
 from datasphinx.agent.core.redact import without_password
 from datasphinx.agent.services import Services
 from datasphinx.agent.state import CARRIED_ON, Input, State
@@ -37,15 +37,13 @@ def begin(state: State, services: Services) -> dict[str, Any]:
 
 def _after_clarification(state: State, inputs: dict[str, Any]) -> dict[str, Any]:
     """Continue with the question that the clarifying question refers to, and with that question's inputs."""
-    open_question = state.get("clarification")
-    question = open_question.get("about") if isinstance(open_question, dict) else None
     # Without an open question on the thread, `ask_clarification` reads the answer and reports the error.
-    is_closed = open_question is None and "given" in state
+    is_closed = state.get("clarification") is None and "given" in state
     return {
         **previous_inputs(state, _QUESTION_INPUTS),
         **inputs,
         **_conversation_of(state),
-        "question": question or inputs.get("question"),
+        "question": asked_about(state) or inputs.get("question"),
         **({"relevant_tables_with_rel_columns": {}} if is_closed else {}),
     }
 

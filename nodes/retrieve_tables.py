@@ -63,7 +63,7 @@ def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
     if failure and set(keys) <= set(state.get("relevant_tables") or ()):
         keys = []
     if keys:
-        tables = {key: list(source.shown_catalog.tables[key].column_names) for key in keys}
+        tables = source.shown_catalog.selection(keys)
         return {**update, "relevant_tables": tables, "table_list_tokens": linked.list_tokens, "error": None}
     reason = failure
     if linked.reason:
@@ -76,15 +76,17 @@ def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
 
 def _without_generation(question: str, source: Source, state: State, services: Services) -> dict[str, Any]:
     """Return the changes of the state for a verified query; {} for other questions."""
-    if _is_corrected(state):
+    may_answer = may_use_verified(state) and not _is_corrected(state)
+    verified = services.verified.find(question, source) if may_answer else None
+    if verified is None:
         return {}
-    catalog, counter = source.catalog, state.get("table_counter", 0)
-    if verified := services.verified.find(question, source) if may_use_verified(state) else None:
-        tables = {key: list(catalog.tables[key].column_names) for key in verified.tables}
-        attempts = attempts_with(state["attempts"], verified.sql, "verified", verified=verified.mark)
-        found = {"relevant_tables": tables, "sql_request": verified.sql, "attempts": attempts}
-        return {**found, "table_counter": counter, "error": None}
-    return {}
+    return {
+        "relevant_tables": source.catalog.selection(verified.tables),
+        "sql_request": verified.sql,
+        "attempts": attempts_with(state["attempts"], verified.sql, "verified", verified=verified.mark),
+        "table_counter": state.get("table_counter", 0),
+        "error": None,
+    }
 
 
 def _read(question: str, source: Source, state: State, services: Services) -> dict[str, Any]:

@@ -31,6 +31,12 @@ def inputs_of(state: Mapping[str, Any], names: Container[str]) -> dict[str, Any]
     return inputs
 
 
+def asked_about(state: Mapping[str, Any]) -> str | None:
+    """Return the question that the open clarifying question of `state` is about; None if there is none."""
+    asked = state.get("clarification")
+    return asked.get("about") if isinstance(asked, dict) else None
+
+
 def previous_inputs(state: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
     """Return the inputs `names` of the previous run that are not None."""
     inputs = state.get("given") or {}

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Literal
 
 from datasphinx.agent.embedded.tiers import TIERS
-from datasphinx.agent.generation.estimator import sigmoid
 from datasphinx.agent.types import EmbeddedModel, Evidence
 
 _FOLDER = TIERS["base"].adapter.parent
@@ -49,7 +48,8 @@ class Calibration:
         if "logprob" not in evidence:
             return None
         features = features_of(evidence)
-        return sigmoid(self.intercept + sum(weight * features[name] for name, weight in self.weights.items()))
+        logit = self.intercept + sum(weight * features[name] for name, weight in self.weights.items())
+        return round(1 / (1 + math.exp(-logit)), 4)
 
 
 Task = Literal["statement", "query_spec"]

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
+from datasphinx.agent.knowledge.knowledge import Item
 from datasphinx.agent.knowledge.prompt import definition_text, knowledge_paragraphs
 from datasphinx.agent.knowledge.references import Definition
 from datasphinx.agent.knowledge.source_knowledge import NamedDefinition, RelevantKnowledge
@@ -38,8 +39,6 @@ def relevant_knowledge(asked: Asked, source: Source) -> RelevantKnowledge:
 
 def definitions_of(asked: Asked, selection: Mapping[str, list[str]], source: Source) -> list[str]:
     """Return the paragraphs of a prompt about the business knowledge that the question refers to."""
-    if not source.knowledge.knowledge.hash:
-        return []
     return knowledge_paragraphs(relevant_knowledge(asked, source), source.knowledge, selection)
 
 
@@ -50,8 +49,6 @@ def names_metric(asked: Asked, source: Source) -> bool:
 
 def departures(asked: Asked, source: Source, sql: str) -> list[str]:
     """Return where `sql` departs from the definitions that the question names, and its forbidden joins."""
-    if not source.knowledge.knowledge.hash:
-        return []
     found = [_departure(named, usage) for named, usage in _usages(asked, source, sql) if not usage.is_complete]
     forbidden = source.knowledge.forbidden_joins
     joins = joins_among(sql, source.catalog, forbidden) if forbidden else []
@@ -60,8 +57,6 @@ def departures(asked: Asked, source: Source, sql: str) -> list[str]:
 
 def unused_definitions(asked: Asked, source: Source, sql: str) -> list[str]:
     """Return the names of the terms and metrics of the question whose definitions `sql` does not follow."""
-    if not source.knowledge.knowledge.hash:
-        return []
     return [named.item.name for named, usage in _usages(asked, source, sql) if not usage.is_complete]
 
 
@@ -70,8 +65,6 @@ def applied_definitions(asked: Asked, source: Source, sql: str) -> list[AppliedD
 
     A term without SQL counts as used, since the prompt has its text.
     """
-    if not source.knowledge.knowledge.hash:
-        return []
     forms, relevant = StatementForms(sql, source.catalog), relevant_knowledge(asked, source)
     used = [named for named, usage in _usages(asked, source, sql) if usage.is_complete]
     applied = [
@@ -83,39 +76,38 @@ def applied_definitions(asked: Asked, source: Source, sql: str) -> list[AppliedD
         )
         for named in [*used, *(each for each in relevant.definitions if not each.definition)]
     ]
-    for match in relevant.mentions:
-        for name in match.names:
-            table, _, column = name.item.name.rpartition(".")
-            if name.code is not None and forms.compares(table, column, name.code):
-                definition = f"{name.item.name} = '{name.code}'"
-                applied.append(
-                    AppliedDefinition(
-                        name=match.phrase, kind="label", definition=definition, place=str(name.item.place)
-                    )
-                )
+    for phrase, item, code in _codes(relevant):
+        table, _, column = item.name.rpartition(".")
+        if forms.compares(table, column, code):
+            definition = f"{item.name} = '{code}'"
+            label = AppliedDefinition(name=phrase, kind="label", definition=definition, place=str(item.place))
+            applied.append(label)
     return applied
 
 
 def defined_conditions(asked: Asked, source: Source, sql: str) -> list[QueryCondition]:
     """Return the conditions of `sql` that follow from the definitions and names of codes that it uses."""
-    if not source.knowledge.knowledge.hash:
-        return []
     catalog, relevant = source.catalog, relevant_knowledge(asked, source)
     definitions = [
         named.definition for named, usage in _usages(asked, source, sql) if usage.is_complete and named.definition
     ]
-    for match in relevant.mentions:
-        for name in match.names:
-            table, _, column = name.item.name.rpartition(".")
-            key = catalog.key_of(table)
-            if key is not None and name.code is not None:
-                code = exp.EQ(this=exp.column(column, quoted=True), expression=exp.Literal.string(name.code))
-                definitions.append(Definition(None, (code,), (key,)))
+    for _, item, code in _codes(relevant):
+        table, _, column = item.name.rpartition(".")
+        key = catalog.key_of(table)
+        if key is not None:
+            compared = exp.EQ(this=exp.column(column, quoted=True), expression=exp.Literal.string(code))
+            definitions.append(Definition(None, (compared,), (key,)))
     return [
         condition
         for definition in definitions
         for condition in summarize_query(definition.statement(catalog), catalog)["conditions"]
     ]
+
+
+def _codes(relevant: RelevantKnowledge) -> Iterator[tuple[str, Item, str]]:
+    """Yield the phrases of the question that name codes, each with the entry of the column and the code."""
+    for match in relevant.mentions:
+        yield from ((match.phrase, name.item, name.code) for name in match.names if name.code is not None)
 
 
 def _usages(asked: Asked, source: Source, sql: str) -> tuple[tuple[NamedDefinition, Usage], ...]:

@@ -1,6 +1,5 @@
 """Confidence in a statement: the probability that its result is right, estimated from evidence."""
 
-import math
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -32,12 +31,3 @@ class AgreementConfidence:
         if "agreement" not in evidence or evidence.get("is_confirmed"):
             return None
         return round((3 * evidence["agreement"] + 1) / 5, 4)
-
-
-def sigmoid(logit: float) -> float:
-    """Return the probability with the log odds `logit`, rounded to four decimals.
-
-    >>> sigmoid(0.0), sigmoid(2.0)
-    (0.5, 0.8808)
-    """
-    return round(1 / (1 + math.exp(-logit)), 4)

@@ -86,4 +86,4 @@ def updated_selection(tables: Iterable[str], old: Catalog, new: Catalog) -> dict
     """Return the relevant `tables` that still exist and all new tables, with all their columns."""
     keys = [key for key in tables if key in new.tables]
     keys += [key for key in new.tables if key not in old.tables and key not in keys]
-    return {key: list(new.tables[key].column_names) for key in keys} or new.selection()
+    return new.selection(keys or None)

@@ -7,7 +7,7 @@ from typing import Any, cast
 from datasphinx.agent.analysis.start import check_one_kind, start_with_files
 from datasphinx.agent.answers.texts_without_rows import said_about, supported_reason
 from datasphinx.agent.clarify.feedback import apply_user_input
-from datasphinx.agent.conversation.inputs import inputs_of, previous_inputs
+from datasphinx.agent.conversation.inputs import asked_about, inputs_of, previous_inputs
 from datasphinx.agent.core.text import clean_question
 from datasphinx.agent.datasets.options import LoadOptions
 from datasphinx.agent.errors import InputInvalid
@@ -38,11 +38,9 @@ def begin(state: ReportState, services: Services) -> dict[str, Any]:
     inputs = inputs_of(state, ReportInput.__annotations__)
     if "clarification_answer" not in inputs:
         return {**inputs, "clarification": None}
-    asked = state.get("clarification")
-    question = asked.get("about") if isinstance(asked, dict) else None
     carried = {name: state[name] for name in _KEPT_STATE if state.get(name)}  # type: ignore[literal-required]
     kept = previous_inputs(state, _KEPT_INPUTS)
-    return {**kept, **inputs, **carried, "question": question or inputs.get("question")}
+    return {**kept, **inputs, **carried, "question": asked_about(state) or inputs.get("question")}
 
 
 def plan(state: ReportState, services: Services) -> dict[str, Any]:
@@ -163,7 +161,7 @@ def _written(question: Question, source: Source, dataset_ids: Sequence[str], ser
     linked = services.roles.linker.link_tables(question.text, source, 1)
     if not linked.keys:
         raise off_topic(linked.reason, source)
-    tables = {key: list(source.shown_catalog.tables[key].column_names) for key in linked.keys}
+    tables = source.shown_catalog.selection(linked.keys)
     asked = replace(question, columns=tables, table_list_tokens=linked.list_tokens)
     context = metrics_paragraph(source.knowledge, tables)
     messages = question_messages("plan_report", asked, source, services.today_of(source), context=context)

@@ -1,7 +1,7 @@
 """Tables, columns and keys of a data source, as plain values."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
@@ -259,11 +259,11 @@ class Catalog:
         """Return `key` if it is one, else the first that equals it ignoring case; None if there is none."""
         return key if key in self.tables else self._keys_by_lower.get(key.lower())
 
-    def selection(self) -> dict[str, list[str]]:
-        """Return every table with all its columns."""
-        if isinstance(self.tables, Directory):
+    def selection(self, keys: Iterable[str] | None = None) -> dict[str, list[str]]:
+        """Return the tables `keys`, by default every table, with all their columns."""
+        if keys is None and isinstance(self.tables, Directory):
             return {key: list(names) for key, names in self.tables.column_names().items()}
-        return {key: list(table.column_names) for key, table in self.tables.items()}
+        return {key: list(self.tables[key].column_names) for key in (self.tables if keys is None else keys)}
 
     @cached_property
     def _keys_by_name(self) -> Mapping[str, Sequence[str]]:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from datasphinx.agent.conversation.inputs import inputs_of, previous_inputs
+from datasphinx.agent.conversation.inputs import asked_about, inputs_of, previous_inputs
 from datasphinx.agent.services import Services
 from datasphinx.agent.state import AnalystInput, AnalystState
 
@@ -22,11 +22,9 @@ def begin(state: AnalystState, services: Services) -> dict[str, Any]:
     if not any(inputs.get(name) for name in _SOURCES):
         inputs |= _previous_data(state)
     if "clarification_answer" in inputs:
-        open_question = state.get("clarification")
-        question = open_question.get("about") if isinstance(open_question, dict) else None
         conversation = {name: value for name, value in state.items() if name in _CONVERSATION and value}
         payload = {**previous_inputs(state, _INPUTS), **inputs, **conversation}
-        return {**payload, "question": question or inputs.get("question")}
+        return {**payload, "question": asked_about(state) or inputs.get("question")}
     is_same_source = inputs.get("source") == (state.get("given") or {}).get("source")
     earlier = state.get("earlier_results") if is_same_source else None
     return {**inputs, "clarification": None, "turns": state.get("turns") or [], "earlier_results": earlier or {}}
