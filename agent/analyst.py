@@ -14,7 +14,7 @@ from datasphinx.nodes.analyst.begin import begin
 from datasphinx.nodes.analyst.narrate import narrate
 from datasphinx.nodes.analyst.plan import plan
 from datasphinx.nodes.analyst.run_tool import run_tool
-from datasphinx.nodes.await_clarification import await_clarification
+from datasphinx.nodes.await_clarification import AWAIT_CLARIFICATION
 
 Analyst = CompiledGraph[AnalystState, AnalystContext, AnalystInput, GraphOutput]
 
@@ -25,8 +25,6 @@ _FLOW = Flow(
     context=AnalystContext.__annotations__,
     data=("source", "files", "datasets"),
 )
-_RECURSION_LIMIT = 500
-"""Steps of the graph. The settings bound the calls of the model and the calls that follow from the files."""
 
 STEPS: Steps = (
     (begin, "plan", {"plan": "question"}),
@@ -37,11 +35,7 @@ STEPS: Steps = (
     ),
     (run_tool, "plan", {"plan": "result"}),
     (narrate, routes.after_answer, {"await_clarification": "clarifying question", END: "answered"}),
-    (
-        await_clarification,
-        routes.after_await_clarification,
-        {"begin": "answer of the user", END: "no answer yet"},
-    ),
+    AWAIT_CLARIFICATION,
 )
 """The nodes, how the next one is chosen, and the labels of the edges."""
 
@@ -53,7 +47,7 @@ def build_analyst(services: Services | None = None, checkpointer: BaseCheckpoint
         AnalystState, context_schema=AnalystContext, input_schema=AnalystInput, output_schema=GraphOutput
     )
     add_nodes(builder, _FLOW, STEPS, services)
-    return compile_graph(builder, "analyst", services, checkpointer, _RECURSION_LIMIT)
+    return compile_graph(builder, "analyst", services, checkpointer)
 
 
 graph = build_analyst()

@@ -12,7 +12,7 @@ from datasphinx.agent.services import Services
 from datasphinx.agent.state import Context, GraphOutput, Input, State
 from datasphinx.nodes.answer import answer
 from datasphinx.nodes.ask_clarification import ask_clarification
-from datasphinx.nodes.await_clarification import await_clarification
+from datasphinx.nodes.await_clarification import AWAIT_CLARIFICATION
 from datasphinx.nodes.begin import begin
 from datasphinx.nodes.check_stop_words import check_stop_words
 from datasphinx.nodes.execute_sql import execute_sql
@@ -23,9 +23,6 @@ from datasphinx.nodes.select_columns import select_columns
 from datasphinx.nodes.validate_sql import validate_sql
 
 Graph = CompiledGraph[State, Context, Input, GraphOutput]
-
-_RECURSION_LIMIT = 200
-"""Steps of the graph, more than its loops can take with the highest limits that the settings allow."""
 
 STEPS: Steps = (
     (
@@ -98,11 +95,7 @@ STEPS: Steps = (
         },
     ),
     (answer, routes.after_answer, {"await_clarification": "clarifying question", END: "answered"}),
-    (
-        await_clarification,
-        routes.after_await_clarification,
-        {"begin": "answer of the user", END: "no answer yet"},
-    ),
+    AWAIT_CLARIFICATION,
     (keep_answer, END, {END: "acknowledged"}),
 )
 """The nodes, how the next one is chosen, and the labels of the edges."""
@@ -113,7 +106,7 @@ def build_graph(services: Services | None = None, checkpointer: BaseCheckpointSa
     services = services or Services()
     builder = StateGraph(State, context_schema=Context, input_schema=Input, output_schema=GraphOutput)
     add_nodes(builder, SQL_AGENT, STEPS, services)
-    return compile_graph(builder, "agent", services, checkpointer, _RECURSION_LIMIT)
+    return compile_graph(builder, "agent", services, checkpointer)
 
 
 graph = build_graph()

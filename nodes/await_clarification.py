@@ -4,10 +4,12 @@ from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.config import get_config
+from langgraph.graph import END
 from langgraph.types import interrupt
 
 from datasphinx.agent.clarify.human_interrupt import human_interrupt, inputs_of_answer, is_ignored
 from datasphinx.agent.conversation.conversations import ENDS_WITH_QUESTION
+from datasphinx.agent.routes import after_await_clarification
 from datasphinx.agent.services import Services
 from datasphinx.agent.state import State
 
@@ -25,3 +27,11 @@ def await_clarification(state: State, services: Services) -> dict[str, Any]:
     question = state["clarification"]
     answer = interrupt(human_interrupt(question) if question else question)
     return {"clarification": None} if is_ignored(answer) else inputs_of_answer(answer)
+
+
+AWAIT_CLARIFICATION = (
+    await_clarification,
+    after_await_clarification,
+    {"begin": "answer of the user", END: "no answer yet"},
+)
+"""The step of all graphs that waits, with the labels of its edges."""

@@ -23,6 +23,8 @@ from datasphinx.agent.record.telemetry import Run, traced_run
 from datasphinx.agent.services import Services
 
 _END = object()
+_MAX_STEPS = 500
+"""Steps of a run, more than the loops of the graphs can take with the highest limits that the settings allow."""
 
 
 class CompiledGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT], Generic[StateT, ContextT, InputT, OutputT]):
@@ -148,14 +150,13 @@ def compile_graph(
     name: str,
     services: Services,
     checkpointer: BaseCheckpointSaver[Any] | None,
-    recursion_limit: int,
 ) -> CompiledGraph[StateT, ContextT, InputT, OutputT]:
-    """Return the compiled graph over `services`; a run has at most `recursion_limit` steps."""
+    """Return the compiled graph over `services`."""
     compiled = builder.compile(checkpointer=checkpointer, name=name)
     # The start of a run is no step that a stream shows.
     compiled.nodes["begin"].tags = [TAG_HIDDEN]
     attributes = {key: value for key, value in vars(compiled).items() if key != "__orig_class__"}
-    return CompiledGraph(services=services, **{**attributes, "config": RunnableConfig(recursion_limit=recursion_limit)})
+    return CompiledGraph(services=services, **{**attributes, "config": RunnableConfig(recursion_limit=_MAX_STEPS)})
 
 
 def _in_thread(run: Callable[[RunnableConfig], Iterator[Any]], config: RunnableConfig | None) -> AsyncGenerator[Any]:

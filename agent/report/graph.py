@@ -13,13 +13,11 @@ from datasphinx.agent.report.plan import begin, plan
 from datasphinx.agent.report.write import review, write
 from datasphinx.agent.services import Services
 from datasphinx.agent.state import Context, ReportInput, ReportOutput, ReportState
-from datasphinx.nodes.await_clarification import await_clarification
+from datasphinx.nodes.await_clarification import AWAIT_CLARIFICATION
 
 ReportGraph = CompiledGraph[ReportState, Context, ReportInput, ReportOutput]
 
 _FLOW = Flow("report", ReportState, "write", data=("source", "files", "datasets"), is_report=True)
-_RECURSION_LIMIT = 50
-"""Steps of the graph, more than its loops can take."""
 
 STEPS: Steps = (
     (begin, "plan", {"plan": "request"}),
@@ -31,11 +29,7 @@ STEPS: Steps = (
     ),
     (review, routes.after_review, {"answer_parts": "further questions", "write": "complete"}),
     (write, routes.after_answer, {"await_clarification": "clarifying question", END: "written"}),
-    (
-        await_clarification,
-        routes.after_await_clarification,
-        {"begin": "answer of the user", END: "no answer yet"},
-    ),
+    AWAIT_CLARIFICATION,
 )
 """The nodes, how the next one is chosen, and the labels of the edges."""
 
@@ -45,7 +39,7 @@ def build_report(services: Services | None = None, checkpointer: BaseCheckpointS
     services = services or Services()
     builder = StateGraph(ReportState, context_schema=Context, input_schema=ReportInput, output_schema=ReportOutput)
     add_nodes(builder, _FLOW, STEPS, services)
-    return compile_graph(builder, "report", services, checkpointer, _RECURSION_LIMIT)
+    return compile_graph(builder, "report", services, checkpointer)
 
 
 graph = build_report()
