@@ -246,21 +246,18 @@ class ThreadRun:
             self.check()
             after = self.memory.get_tuple(config_of(self._key))
             assert after
-            config = config_of(self._key)
             changed = {
                 name: version
                 for name, version in after.checkpoint["channel_versions"].items()
                 if self._versions_before.get(name) != version
             }
-            if self._id_before:
-                config["configurable"]["checkpoint_id"] = self._id_before
             metadata: Any = {name: value for name, value in after.metadata.items() if name in _METADATA}
             metadata["source"] = source or metadata["source"]
             with self._threads.saver() as saver:
                 stored = saver.get_tuple(config_of(self._key))
                 if (stored.checkpoint["id"] if stored else None) != self._last_id:
                     raise ThreadBusy(self.thread_id)
-                saver.put(config, after.checkpoint, metadata, changed)
+                saver.put(config_of(self._key, self._id_before), after.checkpoint, metadata, changed)
             self.checkpoint_id = after.checkpoint["id"]
 
     def check(self) -> None:

@@ -42,6 +42,8 @@ are not compressed, can be read.
 """
 
 
+_CHARTS = "chart"
+"""The namespace of the charts of a thread, which is deleted with the thread."""
 LINK = "link"
 """The id of the only checkpoint of a link, and the graph in its key."""
 
@@ -114,10 +116,8 @@ class Threads(ABC):
 
     def run(self, key: str, checkpoint_id: str) -> CheckpointTuple | None:
         """Return the checkpoint of one run of the thread; None if there is no such checkpoint."""
-        config = config_of(key)
-        config["configurable"]["checkpoint_id"] = checkpoint_id
         with self.saver() as saver:
-            return saver.get_tuple(config)
+            return saver.get_tuple(config_of(key, checkpoint_id))
 
     def link(self, name: str, link: Link) -> None:
         """Store `link` under `name`; it replaces an earlier one."""
@@ -134,14 +134,12 @@ class Threads(ABC):
 
     def save_chart(self, key: str, run_id: str, spec: str) -> None:
         """Store `spec`, a plot spec as JSON, for a run of the thread; it replaces an earlier one."""
-        self._put(_chart_config(key), run_id, {"spec": spec})
+        self._put(config_of(key, namespace=_CHARTS), run_id, {"spec": spec})
 
     def saved_chart(self, key: str, run_id: str) -> str | None:
         """Return the plot spec stored for a run of the thread, if any."""
-        config = _chart_config(key)
-        config["configurable"]["checkpoint_id"] = run_id
         with self.saver() as saver:
-            stored = saver.get_tuple(config)
+            stored = saver.get_tuple(config_of(key, run_id, _CHARTS))
         return stored.checkpoint["channel_values"]["spec"] if stored else None
 
     def _put(self, config: RunnableConfig, checkpoint_id: str, values: dict[str, str]) -> None:
@@ -211,13 +209,7 @@ def open_threads(settings: Settings, *, must_persist: bool = True) -> Threads:
         return ThreadsInMemory()
 
 
-def _chart_config(key: str) -> RunnableConfig:
-    """Return the configuration of the charts of a thread, in a namespace that is deleted with the thread."""
-    config = config_of(key)
-    config["configurable"]["checkpoint_ns"] = "chart"
-    return config
-
-
-def config_of(key: str) -> RunnableConfig:
-    """Return the LangGraph configuration that selects a thread."""
-    return RunnableConfig(configurable={"thread_id": key, "checkpoint_ns": ""})
+def config_of(key: str, checkpoint_id: str | None = None, namespace: str = "") -> RunnableConfig:
+    """Return the LangGraph configuration that selects a thread, or one of its checkpoints."""
+    selected = {"checkpoint_id": checkpoint_id} if checkpoint_id else {}
+    return RunnableConfig(configurable={"thread_id": key, "checkpoint_ns": namespace, **selected})
