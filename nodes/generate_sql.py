@@ -52,7 +52,8 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
     """
     name = state.get("source") or services.choices[0]
     source, writer = services.source(name), services.roles.sql_writer
-    may_offer = _may_ask(state, services) and writer.finds_alternatives
+    may_ask = clarify_of(state, services.settings) == "auto" and not state.get("sql_request")
+    may_offer = may_ask and writer.finds_alternatives
     examples = _examples(state, source, services)
     question, today = question_of(state), services.today_of(source)
     try:
@@ -88,7 +89,7 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
         kept = [option for option in options if (option.sql or "") in statements]
         answer = written.alternatives.model_copy(update={"alternatives": kept})
         update |= _question_or_first(question, answer, update["attempts"], source, count)
-    if _may_ask(state, services):
+    if may_ask:
         update |= _question_if_unsure(question, written, source, services, count)
     if update.get("clarification"):
         return update
@@ -197,11 +198,6 @@ def _continued(written: WrittenSql, question: Question, rows: Result | None, sou
     note(f"read as: {text}")
     is_chart = last.get("output_type") == "plot" and not written.output_type
     return {"question": text, **({"proposed_output_type": "plot"} if is_chart else {})}
-
-
-def _may_ask(state: State, services: Services) -> bool:
-    """Return whether the first statement may be replaced by a clarifying question."""
-    return clarify_of(state, services.settings) == "auto" and not state.get("sql_request")
 
 
 def _following(question: Question, statements: Sequence[str], source: Source) -> Sequence[str]:

@@ -18,7 +18,7 @@ from datasphinx.agent.charts.cells import (
     scale_of,
     type_of_column,
 )
-from datasphinx.agent.charts.plot_spec import MAX_SERIES, PlotSpec, check_plot_spec, fits
+from datasphinx.agent.charts.plot_spec import MAX_SERIES, PlotSpec, fits
 from datasphinx.agent.formatting.formats import ColumnFormat
 from datasphinx.agent.messages import Language, render
 from datasphinx.agent.schema.words import words
@@ -70,12 +70,7 @@ def select_chart(
     included. Columns that share a name are ignored, and a result without numbers or with fewer than two rows has no
     chart, except for one row with several measures.
     """
-    selector = _Selector(result, title, asked or {}, language, frozenset(keys))
-    selection = selector.select()
-    if selection is None:
-        return None
-    check_plot_spec(selection.spec, selection.result)
-    return selection
+    return _Selector(result, title, asked or {}, language, frozenset(keys)).select()
 
 
 class _Selector:
@@ -350,9 +345,10 @@ class _Selector:
 
     def _scatter(self, dimensions: Sequence[str]) -> PlotSpec | None:
         if len(self.measures) == 1:
-            x = next((name for name in dimensions), None)
-            others = [name for name in dimensions[1:] if self._is_series(name)]
-            return self._make("scatter", x, self.measures, series=others[0] if others else None) if x else None
+            if not dimensions:
+                return None
+            series = next(filter(self._is_series, dimensions[1:]), None)
+            return self._make("scatter", dimensions[0], self.measures, series=series)
         groups = [name for name in (*self.categories, *self.parts) if self._is_series(name)]
         if groups and len(self.measures) == 2:
             return self._make("scatter", self.measures[0], self.measures[1:], series=groups[0])
