@@ -27,6 +27,7 @@ from tests.agent.report.conftest import (
     YEARS,
     MakeReport,
 )
+from tests.support.databases import make_database
 
 pytestmark = pytest.mark.integration
 
@@ -212,6 +213,18 @@ def test_the_budget_of_a_report_is_one_for_all_its_questions(
     assert 4 <= codes.count("budget_exceeded") < 8
     assert "DATASPHINX_MAX_LLM_CALLS" in str(output["report"])
     assert output["audit"]["llm_calls"] == sum(len(step["calls"]) for step in output["audit"]["steps"])
+
+
+def test_a_report_is_planned_for_the_source_that_fits_the_request(
+    report: MakeReport, cache_dir: Path, tmp_path: Path
+) -> None:
+    ships = make_database(tmp_path, "CREATE TABLE ships (name TEXT)")
+    urls = {"ships": f"sqlite:///{ships}", "shop": shop_url(cache_dir)}
+    made = report(sources={name: {"url": url} for name, url in urls.items()})
+    output = made.ask()
+    (planned,) = [call.prompt for call in made.model.calls if call.schema_name == "ReportPlan"]
+    assert "orders" in planned and "ships" not in planned
+    assert [part["error"] for part in output["report"]["parts"]] == [None] * 3
 
 
 def test_a_plan_is_put_to_the_user_who_approves_it(report: MakeReport) -> None:
