@@ -7,7 +7,7 @@ have the prefix of a table.
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
@@ -180,6 +180,14 @@ class _Use(NamedTuple):
     sentence: int = 0
     """The number of the sentence in which it is used."""
 
+    @property
+    def is_in_one_year(self) -> bool:
+        """Whether it shows a month or quarter of a column that has those of one year alone."""
+        if self.shown < 0 or self.kind in {"change", "change%", "sign"}:
+            return False
+        column = self.facts.columns[self.shown]
+        return is_one_year(column.cells, column.format)
+
 
 @dataclass
 class _Resolver:
@@ -190,8 +198,8 @@ class _Resolver:
     """Whether the user asked for as many rows as there are, at which the statement cuts them."""
     row: int | None = None
     """The only row that it refers to."""
-    dated: Collection[int] = ()
-    """The columns of months and quarters whose year the rows before it have named."""
+    dated: set[int] = field(default_factory=set)
+    """The columns of months and quarters whose year was named: it is once in a text."""
     problems: list[str] = field(default_factory=list)
     used: list[_Use] = field(default_factory=list)
     named: list[tuple[str, str]] = field(default_factory=list)
@@ -221,6 +229,7 @@ class _Resolver:
             self.quotes = _quotes_around(text, template[at + 1 : at + 2])
             value = self._filled(part, is_bare=at in bare)
             self.used[used:] = [one._replace(sentence=self.sentence) for one in self.used[used:]]
+            self.dated |= {one.shown for one in self.used[used:] if one.facts is self.facts and one.is_in_one_year}
             text += " " if is_one_word(before[-1:], value[:1]) else ""
             if values is not None and at not in bare:
                 values.append(self._place(part, len(text), len(text) + len(value), self.used[used:]))
@@ -511,22 +520,21 @@ class _Resolver:
         self._require_listable(facts)
         shown: set[int] = set()
         dated: set[int] = set()
-        of_one_year = {at for at, one in enumerate(facts.columns) if is_one_year(one.cells, one.format)}
         texts, unknown = [], CONVENTIONS[facts.language].aside.format(format_value(None, _COUNT, facts.language))
         for row in range(len(facts.rows)):
             resolver = _Resolver(facts, row=row, dated=dated)
             texts.append(resolver.text_of(words[0]).replace(unknown, "").strip())
             self.problems += resolver.problems
             shown = {one.shown for one in resolver.used}
-            dated = dated | (shown & of_one_year)
             names = [column for column in shown if facts.columns[column].is_name or facts.columns[column].is_period]
             if not facts.identifies(names, row):
                 raise Problem("its text needs the names or period of the row")
         self.used.append(_Use(facts, "list", -1, -1, tuple(range(len(facts.rows)))))
         conventions = CONVENTIONS[facts.language]
-        has_clauses = conventions.clause_comma and list_mark(texts, facts.language) == conventions.list_comma
+        typed = "".join(part for part in words[0] if isinstance(part, str)).partition(conventions.aside.strip()[0])[0]
+        is_clause = any(map(str.isalnum, typed)) and list_mark(texts, facts.language) == conventions.list_comma
         most = _most(facts, shown)
-        if has_clauses and len(texts) <= most:
+        if conventions.clause_comma and is_clause and len(texts) <= most:
             return conventions.clause_comma.join(texts)
         return _names(texts, facts, most)
 

@@ -492,7 +492,8 @@ def _calendar_text(value: Any, kind: str, language: Language, in_sentence: bool)
     if kind == "date":
         return text
     hour, minute, second = (*parts[3:], 0, 0, 0)[:3]
-    return f"{text}, {hour:02}:{minute:02}" + (f":{second:02}" if second else "")
+    clock = f"{hour:02}:{minute:02}" + (f":{second:02}" if second else "")
+    return str(Locale.parse(language).datetime_formats["medium"]).format(clock, text)
 
 
 def _interval_text(value: str, language: Language) -> str:

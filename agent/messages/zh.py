@@ -556,7 +556,7 @@ TEXTS = {
     "contains_surrogate": "包含未配对的代理字符",
     "as_question": "作为问题，{reason}",
     "names_and_more": "{names} 以及另外 {count} 个",
-    "rows_and_more": "{names}等，另有{count}行",
+    "rows_and_more": "{names}等，另有{count}个",
     # Answers of models
     "answer_empty": "回答为空",
     "answer_without_json": "回答中没有 JSON 对象",

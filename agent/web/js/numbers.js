@@ -109,7 +109,8 @@ function momentText(value, kind) {
   const iso = `${year}-${month}-${day}`;
   if (kind === "month") return dateText(iso, { year: "numeric", month: "long" });
   const shown = dateText(iso, { dateStyle: "medium" });
-  return kind === "date" ? shown : `${shown}, ${clock}${seconds === ":00" ? "" : seconds}`;
+  const mark = current() === "zh" ? " " : ", ";
+  return kind === "date" ? shown : `${shown}${mark}${clock}${seconds === ":00" ? "" : seconds}`;
 }
 
 /** Return a day without what a language writes behind the year. */

@@ -262,6 +262,11 @@ def test_numbers_like_years_have_no_separators_and_may_be_averaged() -> None:
     assert texts("float", 1799.5, 2050.0, spec="ungrouped", language="de") == ["1799,5", "2050,0"]
 
 
+def test_a_time_stands_behind_its_day_as_the_language_has_it() -> None:
+    shown = [format_value("2025-06-30 13:30", ColumnFormat("datetime"), language) for language in ("de", "zh")]
+    assert [text.replace("\xa0", " ") for text in shown] == ["30.06.2025, 13:30", "2025年6月30日 13:30"]
+
+
 def test_columns_of_all_null_are_dashes() -> None:
     assert column_formats(result("null", None), {"c": "percent"}) == [ColumnFormat()]
     assert texts("null", None) == ["–"]
