@@ -18,6 +18,7 @@ from datasphinx.agent.core.failure import client_failure, error_info
 from datasphinx.agent.core.redact import without_paths
 from datasphinx.agent.embedded.tiers import TIERS
 from datasphinx.agent.errors import DatasphinxError
+from datasphinx.agent.messages import LANGUAGES
 from datasphinx.agent.server.app import create_app
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import Settings, load_settings
@@ -161,10 +162,7 @@ def replace_by_folder(path: Path) -> None:
     path.mkdir()
 
 
-@pytest.mark.parametrize(
-    "harm",
-    [spoil, pytest.param(remove, marks=pytest.mark.heavy), pytest.param(replace_by_folder, marks=pytest.mark.heavy)],
-)
+@pytest.mark.parametrize("harm", [spoil, remove, replace_by_folder])
 @pytest.mark.parametrize("pattern", ["datasets/*", "files/*", "**/*.duckdb", "**/*.json"])
 def test_stored_data_that_is_damaged(machine: Machine, harm: Callable[[Path], None], pattern: str) -> None:
     with serving(machine.cache, **machine.settings) as server:
@@ -192,7 +190,7 @@ def test_stored_data_that_is_damaged(machine: Machine, harm: Callable[[Path], No
         ("no shop.duckdb", None, "source_not_found"),
     ],
 )
-@pytest.mark.parametrize("by_url", [False, pytest.param(True, marks=pytest.mark.heavy)])
+@pytest.mark.parametrize("by_url", [False, True])
 def test_a_database_that_cannot_be_opened(
     machine: Machine, name: str, content: bytes | None, code: str, by_url: bool
 ) -> None:
@@ -247,12 +245,12 @@ def no_database(path: Path) -> None:
         ("private store", no_folder),
         ("private cache", no_folder),
         ("private store/record.sqlite", no_database),
-        pytest.param("private store/threads.sqlite", no_database, marks=pytest.mark.heavy),
+        ("private store/threads.sqlite", no_database),
         ("private store/files", no_folder),
-        pytest.param("private store/datasets", no_folder, marks=pytest.mark.heavy),
-        pytest.param("private store/threads", no_folder, marks=pytest.mark.heavy),
-        pytest.param("private cache/catalogs", no_folder, marks=pytest.mark.heavy),
-        pytest.param("private cache/sample", no_folder, marks=pytest.mark.heavy),
+        ("private store/datasets", no_folder),
+        ("private store/threads", no_folder),
+        ("private cache/catalogs", no_folder),
+        ("private cache/sample", no_folder),
     ],
 )
 def test_a_store_that_cannot_be_used(machine: Machine, place: str, harm: Callable[[Path], None]) -> None:
@@ -358,10 +356,7 @@ def on_a_shop(machine: Machine) -> Settings:
 
 
 @pytest.mark.parametrize("kind", sorted(set(every_error()), key=lambda each: each.__name__))
-@pytest.mark.parametrize("language", ["en", "ru", "zh"])
-def test_no_error_shows_a_path(
-    machine: Machine, on_a_shop: Settings, kind: type[DatasphinxError], language: Any
-) -> None:
+def test_no_error_shows_a_path(machine: Machine, on_a_shop: Settings, kind: type[DatasphinxError]) -> None:
     facts: dict[str, Any] = {}
     paths = [
         f"{machine.data}/files/f 1.bin",
@@ -375,7 +370,8 @@ def test_no_error_shows_a_path(
             form = str(form)
             is_number = form in ("<class 'int'>", "<class 'float'>")
             facts[name] = 3 if is_number else (path,) if form.startswith("tuple") else path
-        shown = json.dumps(error_info(client_failure(kind(**facts), on_a_shop), language), ensure_ascii=False)
+        failure = client_failure(kind(**facts), on_a_shop)
+        shown = json.dumps([error_info(failure, language) for language in LANGUAGES], ensure_ascii=False)
         assert leaks(shown, machine) == [] and "/srv/" not in shown and "/mnt/" not in shown
 
 
