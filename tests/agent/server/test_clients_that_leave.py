@@ -18,9 +18,10 @@ from tests.agent.server.mcp.clients import MODES, talk
 from tests.agent.server.serving import ASKED, COUNT, serving
 from tests.agent.sql.engines import ENDLESS
 from tests.support.eventually import eventually
+from tests.support.heavy import heavy
 from tests.support.server_process import request_of
 
-ROUTES = ["events", "stream", "stream_events", "invoke", "batch"]
+ROUTES = ["events", "invoke", *heavy("stream", "stream_events", "batch")]
 
 
 def body_for(route: str, asked: dict[str, Any]) -> dict[str, Any]:
