@@ -129,7 +129,7 @@ class DuckDB(Engine):
     zone = SystemQuery("SELECT STRFTIME(CURRENT_TIMESTAMP, '%Z') AS zone")
     text_bytes = "encode(CAST(x AS VARCHAR))"
     names_outputs_by_text = True
-    driver_kinds = {"FLOAT": "single"}
+    driver_kinds = {"FLOAT": "single", "INTERVAL": "interval"}
     # DuckDB pushes conditions into materialised common table expressions.
     has_barrier = True
     barrier_limit = 2**63 - 1

@@ -1,7 +1,6 @@
 """Values of PostgreSQL that Python's types cannot hold: they arrive as text, with all that they say."""
 
 import json
-import re
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -11,11 +10,8 @@ from psycopg.adapt import Buffer, Loader
 from psycopg.types.datetime import DateLoader, TimeLoader, TimestampLoader, TimestamptzLoader, TimetzLoader
 from psycopg.types.json import set_json_loads
 
+from datasphinx.agent.engines.intervals import interval_of
 from datasphinx.agent.types import Interval
-
-_INTERVAL = re.compile(
-    r"(?:(-?\d+) years?)? ?(?:(-?\d+) mons?)? ?(?:(-?\d+) days?)? ?(?:([-+]?)(\d+):(\d+):(\d+(?:\.\d+)?))?"
-)
 
 
 def register(connection: Any, record: object) -> None:
@@ -48,26 +44,8 @@ def _or_text(base: type[Loader]) -> type[Loader]:
 
 class _IntervalLoader(Loader):
     def load(self, data: Buffer) -> Interval:
-        """Return the interval as an ISO 8601 duration such as P1M3DT4H; in another style than PostgreSQL's, as it is.
-
-        Its parts keep their signs: a month has no fixed number of days.
-        """
-        text = bytes(data).decode()
-        match = _INTERVAL.fullmatch(text)
-        if not match:
-            return Interval(text)
-        years, months, days, sign, hours, minutes, seconds = match.groups()
-        dated = [(years, "Y"), (months, "M"), (days, "D")]
-        timed = [(hours, "H"), (minutes, "M"), (seconds, "S")]
-        sign = "-" if sign == "-" else ""
-        date = "".join(f"{int(number)}{unit}" for number, unit in dated if number)
-        time = "".join(f"{sign}{_plain(number)}{unit}" for number, unit in timed if number and float(number))
-        return Interval(f"P{date}{'T' if time else ''}{time}" if date or time else "P0D")
-
-
-def _plain(number: str) -> str:
-    whole, point, fraction = number.partition(".")
-    return f"{int(whole)}{point}{fraction}"
+        """Return the interval as an ISO 8601 duration; in another style than PostgreSQL's, as it is."""
+        return interval_of(bytes(data).decode())
 
 
 _LOADERS: dict[str, type[Loader]] = {

@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from datasphinx.agent.core.text import valid_text
+from datasphinx.agent.engines.intervals import interval_of
 from datasphinx.agent.types import AnswerTable, Interval, Result
 
 _SAFE_INTEGER = 2**53 - 1
@@ -19,7 +20,6 @@ _BATCH_ROWS = 256
 _BYTES_PER_SCALAR = 16
 
 Conversion = Callable[[Any], Any]
-
 
 _TYPES: tuple[tuple[type | tuple[type, ...], str], ...] = (
     (bool, "boolean"),
@@ -96,7 +96,8 @@ def conversions_of(kinds: Mapping[Any, str], description: Sequence[Any]) -> dict
     """Return the functions for columns whose values the driver returns in a form that is not theirs.
 
     `kinds` names the form by the driver's code, or name, of the type: `bits`, which arrive as bytes or digits, `clock`,
-    a time that arrives as a duration, and `single`, a number of single precision with the digits of a double.
+    a time that arrives as a duration, `single`, a number of single precision with the digits of a double, and
+    `interval`, which is read as text, since a duration counts a month as 30 days.
     `description` is that of the cursor: the name, type and size of each column.
     """
     conversions: dict[int, Conversion] = {}
@@ -105,7 +106,7 @@ def conversions_of(kinds: Mapping[Any, str], description: Sequence[Any]) -> dict
         if form == "bits":
             conversions[at] = _bit if size == 1 else _bits
         elif form:
-            conversions[at] = _clock if form == "clock" else _single
+            conversions[at] = {"clock": _clock, "single": _single, "interval": interval_of}[form]
     return conversions
 
 

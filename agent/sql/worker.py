@@ -12,12 +12,13 @@ import sqlite3
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager, suppress
 from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
 from datasphinx.agent.core.text import valid_text
+from datasphinx.agent.engines.intervals import interval_of
 from datasphinx.agent.engines.read_only import open_duckdb_read_only, open_sqlite_read_only
 from datasphinx.agent.sql.rows import RowReader, conversions_of
 
@@ -196,9 +197,12 @@ def serve(pipe: Connection, request: dict[str, Any], duckdb: OpenDuckDB, memory_
             deadline = time.monotonic() + request["timeout_s"]
             _send(pipe, {"rows": [], "opened": True})
             # With parameters, also with none, the driver of chDB reads %% as %.
-            cursor.execute(request["sql"], *([request["parameters"]] if request["parameters"] else []))
+            parameters = [request["parameters"]] if request["parameters"] else []
+            cursor.execute(request["sql"], *parameters)
             columns = [valid_text(str(column[0])) for column in cursor.description or ()]
             conversions = conversions_of(request["kinds"], cursor.description or ())
+            if intervals := [at for at, convert in conversions.items() if convert is interval_of]:
+                cursor.execute(_with_texts(request["sql"], intervals, len(columns)), *parameters)
             reader = RowReader(len(columns), request["row_limit"], request["byte_limit"], conversions=conversions)
             for chunk in reader.read(cursor.fetchmany):
                 _send(pipe, {"rows": chunk})
@@ -210,6 +214,13 @@ def serve(pipe: Connection, request: dict[str, Any], duckdb: OpenDuckDB, memory_
         code = getattr(error, "sqlite_errorname", "") or type(error).__name__
         timed_out = code in _INTERRUPTED or time.monotonic() >= deadline
         _send(pipe, {"error": "timeout" if timed_out else _kind_of(error), "reason": text, "code": code})
+
+
+def _with_texts(sql: str, places: Collection[int], width: int) -> str:
+    """Return `sql` with the `width` columns of its rows, those at `places` as texts."""
+    items = (f"CAST(c{at} AS VARCHAR)" if at in places else f"c{at}" for at in range(width))
+    names = (f"c{at}" for at in range(width))
+    return f"SELECT {', '.join(items)} FROM ({sql}\n) AS rows({', '.join(names)})"
 
 
 _CURSORS = {function.__name__: function for function in (sqlite_cursor, chdb_cursor)}

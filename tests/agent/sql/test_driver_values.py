@@ -47,6 +47,14 @@ def test_values_of_postgres(source: Source) -> None:
     assert result["types"] == ["interval", "date"]
 
 
+@over(["duckdb"])
+def test_intervals_of_duckdb_have_months(source: Source) -> None:
+    intervals = "INTERVAL '2 months', AGE(DATE '2025-03-05', DATE '2023-01-01'), INTERVAL '-90 minutes'"
+    result = source.execute(f"SELECT id, {intervals} FROM range(3) AS t(id) ORDER BY id DESC")
+    assert result["types"] == ["integer", "interval", "interval", "interval"]
+    assert result["rows"] == [[number, "P2M", "P2Y2M4D", "PT-1H-30M"] for number in (2, 1, 0)]
+
+
 @over(["postgres"])
 def test_values_of_another_engine_with_its_driver(
     engine: EngineUnderTest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
