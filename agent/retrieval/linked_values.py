@@ -36,6 +36,7 @@ _CODE = re.compile(
     r"(?<![\w'-])['\"]?([\w.+]{1,12})['\"]?\s*(=|:|->|→|[-–—](?=\s))\s*['\"]?([^\s,;|/()=:'\"][^,;|/()=:'\"]*?)"
     r"['\"]?(?=\s*(?:[,;|/)]|$)|\s+[\w.+]{1,12}\s*=)"
 )
+_NUMBER_OR_DATE = re.compile(r"\d+([.,:]\d+)*|\d{4}-(0\d|1[0-2])(-\d\d)?")
 _PART_END = re.compile(r"[,;:(，；：（]")
 _SENTENCE_END = re.compile(r"(?:^|[.!?:;。！？：]\s*)[\"'“«]?$")
 
@@ -71,7 +72,7 @@ def linked_values(question: str, values: ValueIndex, selection: Mapping[str, Seq
 
     Quoted texts take precedence, then longer phrases; a span that overlaps one already linked is skipped. A phrase must
     name a value in full, in any spelling, number or Russian case; typing errors are accepted only in names and quoted
-    texts. Function words, unquoted numbers, and words that name a table or column are not linked.
+    texts. Function words, unquoted numbers and dates, and words that name a table or column are not linked.
     """
     spans = _spans(question)
     schema_words = [words(table) | words(column) for table, columns in selection.items() for column in columns]
@@ -227,8 +228,16 @@ def _runs(question: str) -> Iterator[_Span]:
             run = units[first : last + 1]
             if len(run) > _MAX_SPAN and not _HAN.search(text):
                 break
-            if not all(unit.is_plain for unit in run) and not (len(run) == 1 and _HAN.fullmatch(text)):
-                yield _Span(text, first_unit.start, units[last].end, len(run), is_name=_is_name(run))
+            is_plain = all(unit.is_plain for unit in run)
+            if is_plain and not _is_label(text) or len(run) == 1 and _HAN.fullmatch(text):
+                continue
+            yield _Span(text, first_unit.start, units[last].end, len(run), is_name=not is_plain and _is_name(run))
+
+
+def _is_label(text: str) -> bool:
+    """Return whether `text` is written as one and has figures, and is neither a number nor a date: "2025/26"."""
+    is_one = text[0].isdigit() and text.isascii() and not any(map(str.isspace, text))
+    return is_one and not _NUMBER_OR_DATE.fullmatch(text)
 
 
 class _Unit(NamedTuple):
@@ -293,7 +302,8 @@ def _is_reference(span: _Span, match: ValueMatch, schema: list[frozenset[str]], 
         return span.is_name and match.kind == "exact"
     if match.kind == "abbreviation" and len(span.text) <= 3 and not span.text.isupper() and span.text.isascii():
         return False
-    return span.is_name and match.kind == "exact" or not _names_schema(span, schema)
+    is_own_name = span.is_name or _is_label(span.text)
+    return is_own_name and match.kind == "exact" or not _names_schema(span, schema)
 
 
 def _neighbours(span: _Span, question: str) -> set[str]:

@@ -20,6 +20,7 @@ VALUES = {
     ("grade", "size"): ["average", "in", "high", "in total"],
     ("pet", "kind"): ["dog", "puppy", "Dogs"],
     ("airline", "code"): ["HMF", "ALL"],
+    ("season", "label"): ["2025/26", "2024-25", "2.5", "2025-03-01", "7:30"],
 }
 SELECTION = {
     "singer": ["singer_id", "country", "name"],
@@ -28,6 +29,7 @@ SELECTION = {
     "grade": ["size"],
     "pet": ["kind"],
     "airline": ["code"],
+    "season": ["label"],
     "orders": ["order_id"],
 }
 
@@ -56,6 +58,10 @@ def found(index: ValueIndex, question: str, selection: Mapping[str, Sequence[str
         ("singers from Frence", ["France"]),
         ("singers from frence", []),
         ("Wie viele Stunden sind es?", []),
+        ("Goals in the 2025/26 season", ["2025/26"]),
+        ("2025/26赛季和2024-25赛季的进球", ["2025/26", "2024-25"]),
+        ("Goals in the 2026/27 season", []),
+        ("Goals above 2.5 since 2025-03-01, at 7:30", []),
         ("Iranian singers from Iraq", []),
         ("Сколько певцов из Франции?", ["France"]),
         ("Кто живёт в Москве?", ["Москва"]),
