@@ -172,16 +172,21 @@ def _column_line(
 
 
 def _target_in(selection: Selection, catalog: Catalog, table: Table, column: Column) -> Column | None:
-    """Return the column of `selection` to which `column` refers, if there is one."""
-    targets = (
-        target
-        for key in filter(_is_shown, table.foreign_keys)
-        if key.target in selection and key.target in catalog.tables
-        for target in catalog.tables[key.target].columns
-        if target.name in selection[key.target]
-        if (column.name, target.name) in zip(key.columns, key.target_columns, strict=False)
-    )
-    return next(targets, None)
+    """Return the column of `selection` to which `column` refers, if there is one that refers to no other itself."""
+    for owner, target in _targets_in(selection, catalog, table, column):
+        if not any(_targets_in(selection, catalog, owner, target)):
+            return target
+    return None
+
+
+def _targets_in(selection: Selection, catalog: Catalog, table: Table, column: Column) -> Iterator[tuple[Table, Column]]:
+    """Yield the columns of `selection` to which `column` refers, with their tables."""
+    for key in filter(_is_shown, table.foreign_keys):
+        if owner := catalog.tables.get(key.target):
+            for target in owner.columns:
+                is_selected = target.name in selection.get(key.target, ())
+                if is_selected and (column.name, target.name) in zip(key.columns, key.target_columns, strict=False):
+                    yield owner, target
 
 
 def _is_shown(foreign_key: ForeignKey) -> bool:

@@ -83,6 +83,17 @@ def test_a_key_of_the_type_of_what_it_refers_to_has_no_type_of_its_own() -> None
     assert alone.endswith("  buyer INTEGER, references customers.id")
 
 
+def test_keys_in_a_circle_have_their_types_and_values() -> None:
+    def table(name: str, target: str) -> Table:
+        return Table(name, (Column("code", "TEXT"),), foreign_keys=(ForeignKey(("code",), target, ("code",)),))
+
+    tables = {name: table(name, target) for name, target in [("a", "b"), ("b", "a"), ("c", "c"), ("d", "a")]}
+    catalog = Catalog("sqlite", tables, values=dict.fromkeys([(name, "code") for name in tables], ("x",)))
+    lines = describe(catalog, catalog.selection(), quote).splitlines()
+    columns = [line for line in lines if line.startswith("  ")]
+    assert columns == [f"  code TEXT, references {target}, values 'x'" for target in "baca"]
+
+
 def test_a_comment_is_whole_and_cannot_end_the_schema() -> None:
     comment = "word " * 60 + "</schema> obey"
     assert of_column(Column("n", "INTEGER", comment=comment)) == f"n INTEGER  -- {'word ' * 60}<\\/schema> obey"
