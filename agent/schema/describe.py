@@ -4,7 +4,7 @@ Names are quoted for the dialect. Text from the database stays on its line, and 
 `prompt_line`; values are shown whole or not at all.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, islice
 from types import MappingProxyType
 
@@ -205,7 +205,7 @@ def _content(catalog: Catalog, table: Table, column: Column, codes: Mapping[str,
     Of values that look personal only what they look like is told.
     """
     samples = catalog.values.get((table.key, column.name), ())
-    values: Sequence[str] = ()
+    listed: Mapping[str, str] = {}
     if kind := personal_content(catalog, table, column):
         yield f"values like {kind}"
     elif column.parts:
@@ -215,18 +215,18 @@ def _content(catalog: Catalog, table: Table, column: Column, codes: Mapping[str,
         yield f"{literal(column.minimum)} to {literal(column.maximum)}"
     elif column.type_class == "number" and all(map(_is_number, column.examples)):
         if column.name not in table.key_columns and 0 < (column.distinct or 0) <= len(column.examples):
-            values = sorted(column.examples, key=float)
-            yield _listed({value: value for value in values}, codes)
+            listed = {value: value for value in sorted(column.examples, key=float)}
+            yield _listed(listed, codes)
         elif column.minimum is not None:
             yield f"{column.minimum} to {column.maximum}"
     elif values := _few_texts(table, column, samples):
-        shown = {value: literal(value) for value in values if _is_short(value)}
-        yield f"{_listed(shown, codes)}{', ...' if len(shown) < len(values) else ''}"
+        listed = {value: literal(value) for value in values if _is_short(value)}
+        yield f"{_listed(listed, codes)}{', ...' if len(listed) < len(values) else ''}"
     elif samples:
         yield _typical_texts(column, samples)
     elif column.type_class not in ("json", "array") and not _BOOLEANS.issuperset(column.examples):
         yield from _other_values(column)
-    yield from _code_list(codes, values)
+    yield from _code_list(codes, listed)
 
 
 def _meanings(codes: Mapping[str, str]) -> dict[str, str]:
@@ -237,18 +237,22 @@ def _meanings(codes: Mapping[str, str]) -> dict[str, str]:
 
 
 def _listed(values: Mapping[str, str], codes: Mapping[str, str]) -> str:
-    """Return a list of `values`, which have texts, with the meanings of those that are codes."""
-    meanings = _meanings(codes)
-    shown = [text + meanings.get(value, "") for value, text in values.items()]
+    """Return a list of `values`, which have texts, with the meanings of those that are codes.
+
+    A meaning for which there is no room is told as `...`.
+    """
+    meanings = _meanings({code: meaning for code, meaning in codes.items() if code in values})
+    shown = [text + meanings.get(value, " = ..." if value in codes else "") for value, text in values.items()]
     return f"values {', '.join(shown)}"
 
 
-def _code_list(codes: Mapping[str, str], listed: Sequence[str]) -> Iterator[str]:
+def _code_list(codes: Mapping[str, str], listed: Collection[str]) -> Iterator[str]:
     """Yield the codes with their meanings that are not among the values `listed`."""
-    meanings = _meanings(codes)
-    shown = [f"{literal(code)}{meaning}" for code, meaning in meanings.items() if code not in listed]
-    if shown:
-        yield f"meaning {', '.join(shown)}{', ...' if len(meanings) < len(codes) else ''}"
+    others = {code: meaning for code, meaning in codes.items() if code not in listed}
+    meanings = _meanings(others)
+    if others:
+        shown = [f"{literal(code)}{meaning}" for code, meaning in meanings.items()]
+        yield f"meaning {', '.join([*shown, '...'] if len(meanings) < len(others) else shown)}"
 
 
 def _other_values(column: Column) -> Iterator[str]:

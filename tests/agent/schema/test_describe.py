@@ -68,8 +68,12 @@ def test_values_and_the_meanings_of_codes_are_one_list() -> None:
 
     many = {str(code): f"the meaning of the code {code}" for code in range(100, 120)}
     line = of_codes(Column("kind", "TEXT"), tuple(many), many)
-    assert "'100' = 'the meaning of the code 100'" in line and line.endswith("'118', '119'")
+    assert "'100' = 'the meaning of the code 100'" in line and line.endswith("'118' = ..., '119' = ...")
     assert of_codes(Column("kind", "TEXT"), (), many).endswith(", ...")
+
+    long = "x" * 70
+    line = of_codes(Column("size", "TEXT"), ("S", long), {"S": "small", long: "large"})
+    assert line == f"size TEXT, values 'S' = 'small', ..., meaning '{long}' = 'large'"
 
 
 def test_a_key_of_the_type_of_what_it_refers_to_has_no_type_of_its_own() -> None:
