@@ -1,7 +1,7 @@
 """Whether a statement that finds nothing may be mistaken, as the parts of its conditions tell on the data."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
@@ -11,6 +11,8 @@ from datasphinx.agent.generation.ends_of_dates import ends_of_dates
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.joined_rows import conditions_of
 from datasphinx.agent.sql.names import ColumnReference, ResolvedQuery, resolved_query
+
+_OTHER_CONDITIONS = (exp.Having, exp.Qualify, exp.Offset, exp.Filter, exp.Case, exp.If)
 
 
 class _Untried(Exception):
@@ -25,7 +27,7 @@ def may_be_mistaken(sql: str, source: Source) -> bool:
     are told to the user. A statement with other conditions may be mistaken.
     """
     query = resolved_query(sql, source.catalog)
-    if query is None:
+    if query is None or any(select.find(*_OTHER_CONDITIONS) for _, select in query.selects()):
         return True
     ends = {name.lower() for name in ends_of_dates(sql, source)}
     try:
@@ -41,7 +43,7 @@ def _probes(scope: Scope, query: ResolvedQuery, ends: set[str]) -> Iterator[exp.
     """Yield for the conditions on each column of `scope` a statement that finds a row which fulfils them.
 
     Raises:
-        _Untried: a condition is neither about one table nor a join along a key.
+        _Untried: a condition is neither about one table of `scope` nor a join along a key.
     """
     tested: dict[tuple[str, frozenset[str]], list[exp.Expr]] = defaultdict(list)
     for condition in conditions_of(scope, query):
@@ -61,10 +63,14 @@ def _probes(scope: Scope, query: ResolvedQuery, ends: set[str]) -> Iterator[exp.
         elif any(literal.name.strip() for literal in condition.find_all(exp.Literal)):
             if ends.isdisjoint(str(place).lower() for place in places.values()):
                 tested[names.pop(), frozenset(places)].append(condition)
-    for (name, _), conditions in tested.items():
-        table = scope.sources[name]
-        assert isinstance(table, exp.Table)  # Its columns are those of the catalog.
-        yield exp.select("1").from_(table.copy()).where(*(each.copy() for each in conditions)).limit(1)
+    yield from (_probe(scope, name, conditions) for (name, _), conditions in tested.items())
+
+
+def _probe(scope: Scope, name: str, conditions: Sequence[exp.Expr]) -> exp.Select:
+    table = scope.sources.get(name)
+    if not isinstance(table, exp.Table):
+        raise _Untried
+    return exp.select("1").from_(table.copy()).where(*(each.copy() for each in conditions)).limit(1)
 
 
 def _is_key(condition: exp.Expr, query: ResolvedQuery, scope: Scope) -> bool:

@@ -299,7 +299,8 @@ def _without_values(said: Mentions) -> str:
     """Return the question without the phrases that refer to stored values, of which numbers are parts: "type 2"."""
     text = said.question
     for link in said.values:
-        text = text.replace(link.phrase, " ")
+        # The phrase may also be a part of another number.
+        text = re.sub(rf"(?<![\d.,]){re.escape(link.phrase)}(?![.,]?\d)", " ", text)
     return text
 
 

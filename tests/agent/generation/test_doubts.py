@@ -206,6 +206,12 @@ def test_the_number_in_a_stored_value_is_no_figure() -> None:
     assert "“2”" not in doubts("Verkäufe am Typ-2-Ort?", sql, values=[link])
 
 
+def test_a_stored_value_that_is_a_part_of_a_number_leaves_the_number() -> None:
+    sql = "SELECT COUNT(*) FROM sales WHERE city = '20' AND strftime('%Y', sold_on) = '2023'"
+    found = doubts("Sales in city “20” in 2024?", sql, values=[LinkedValue("sales", "city", "20", "20")])
+    assert "“2024”" in found and "“24”" not in found
+
+
 def test_the_date_that_each_row_has_says_that_there_is_one() -> None:
     def found(null_share: float) -> str:
         opened = Column("opened", "DATE", null_share=null_share)

@@ -91,6 +91,22 @@ EMPTY = {
         "SELECT * FROM customers WHERE name LIKE '%Zzyzx%'",
         True,
     ),
+    "a condition of a subquery on a table outside": (
+        "Which customers named Zzyzx have shipped orders?",
+        "SELECT name FROM customers c WHERE customer_id IN "
+        "(SELECT o.customer_id FROM orders o WHERE o.status = 'shipped' AND c.name LIKE 'Zzyzx%')",
+        True,
+    ),
+    "a condition of an aggregate": (
+        "How many shipped orders are negative?",
+        "SELECT SUM(CASE WHEN total_amount < 0 THEN 1 ELSE 0 END) FROM orders WHERE status = 'shipped'",
+        True,
+    ),
+    "a condition on groups": (
+        "Which customers have a negative order?",
+        "SELECT customer_id FROM orders GROUP BY customer_id HAVING MIN(total_amount) < 0",
+        True,
+    ),
     "a join beside the keys": (
         "Which customers and products are there?",
         "SELECT * FROM customers c JOIN products p ON p.name = c.name",
