@@ -20,7 +20,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import Field, PrivateAttr
 
 from datasphinx.agent.embedded import server
-from datasphinx.agent.llm.rejections import ErrorReply, UnexpectedReply, message_of_body, quotation
+from datasphinx.agent.llm.rejections import ErrorReply, message_of_body, quotation
 from datasphinx.agent.record.waiting import report_waiting
 from datasphinx.agent.types import EmbeddedModel
 
@@ -106,7 +106,7 @@ class EmbeddedChat(BaseChatModel):
             )
         except httpx.TimeoutException as error:
             raise TimeoutError(str(error)) from error
-        except httpx.TransportError as error:
+        except httpx.RequestError as error:
             raise ConnectionError(str(error)) from error
         return reply.raise_for_status().json()
 
@@ -159,10 +159,10 @@ def _result(reply: Any) -> ChatResult:
     return ChatResult(generations=[ChatGeneration(message=message)])
 
 
-def _rejection(reply: httpx.Response) -> UnexpectedReply:
+def _rejection(reply: httpx.Response) -> ErrorReply | ConnectionError:
     """Return the error for a reply with an error status: the same request may succeed later if it is the server's."""
     try:
-        text = message_of_body(reply.json())
+        text = quotation(message_of_body(reply.json()))
     except ValueError:
-        text = reply.text
-    return (UnexpectedReply if reply.is_server_error else ErrorReply)(quotation(text))
+        text = quotation(reply.text)
+    return ConnectionError(f"Error code: {reply.status_code} - {text}") if reply.is_server_error else ErrorReply(text)

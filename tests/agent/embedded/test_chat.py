@@ -17,7 +17,7 @@ from datasphinx.agent.connect import connect_model
 from datasphinx.agent.embedded import server as local
 from datasphinx.agent.embedded.prefix_cache import PrefixCache
 from datasphinx.agent.embedded.server import Endpoint
-from datasphinx.agent.errors import Unavailable
+from datasphinx.agent.errors import ModelRejected, ModelUnreachable, Unavailable
 from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.record.step import Step, current_step, new_audit
 from datasphinx.agent.settings import load_settings
@@ -133,6 +133,22 @@ def test_a_prompt_that_cannot_be_prepared_is_sent_whole(start: Any, connect: Any
 
     assert client.write(prompt("How many?")).text == ANSWER
     assert fake.kinds == ["chat"]
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "text"),
+    [
+        (503, ModelUnreachable, "Error code: 503 - status 503"),
+        (400, ModelRejected, "status 400"),
+    ],
+)
+def test_an_error_of_the_server_is_quoted(
+    start: Any, connect: Any, status: int, error: type[Exception], text: str
+) -> None:
+    fake, endpoint = start()
+    fake.answers = [Reply(status=500), Reply(status=status)]
+    with pytest.raises(error, match=text):
+        connect(endpoint).write(prompt("How many?"))
 
 
 def test_the_server_is_chosen_for_each_prompt(start: Any, connect: Any) -> None:
