@@ -12,6 +12,7 @@ from datasphinx.agent.embedded.shape import grouped_columns
 from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.schema.words import words
 from datasphinx.agent.sql.names import key_of
+from datasphinx.agent.sql.selects import aggregates_of
 
 _DECIMAL_PATTERNS = (
     (0, r"(to|as|in) (the nearest )?(whole number|integer)|до цел\w+|取整|整数"),
@@ -54,13 +55,15 @@ def adjust_outputs(tree: exp.Query, catalog: Catalog, question: str) -> None:
     """Change the outputs of `tree` to those that `question` asks for, in place.
 
     Rows of a table that is joined only for its key are shown by name, statements are grouped by all columns that the
-    question groups by, a ranking also shows its sort expression unless the question specifies the outputs, and
-    computed numbers are rounded. The names in `tree` are those of `catalog`.
+    question groups by, or else by those that they show beside a count, sum or average, a ranking also shows its sort
+    expression unless the question specifies the outputs, and computed numbers are rounded. The names in `tree` are
+    those of `catalog`.
     """
     if not isinstance(tree, exp.Select):
         return
     _show_names(tree, catalog, question)
     _group_as_asked(tree, catalog, question)
+    _group_by_outputs(tree)
     if not _SPECIFIES_OUTPUTS.search(question):
         _show_sort_expression(tree)
     decimals = requested_decimals(question)
@@ -141,6 +144,18 @@ def _group_as_asked(select: exp.Select, catalog: Catalog, question: str) -> None
     for period in periods if select.args.get("group") else ():
         if period not in select.args["group"].expressions:
             select.group_by(period.copy(), copy=False)
+
+
+def _group_by_outputs(select: exp.Select) -> None:
+    """Group a statement without groups by the outputs beside its counts, sums and averages.
+
+    SQLite would show those of any row. Beside a maximum or minimum, it shows those of its row.
+    """
+    if select.args.get("group") or all(isinstance(call, exp.Max | exp.Min) for call in aggregates_of(select)):
+        return
+    for output in (each.unalias() for each in select.selects):
+        if output.find(exp.Column) and not output.find(exp.AggFunc, exp.Query):
+            select.group_by(output.copy(), copy=False)
 
 
 def _named_groups(select: exp.Select, keys: list[exp.Expr], catalog: Catalog, question: str) -> list[exp.Column]:

@@ -36,6 +36,16 @@ COUNT = "COUNT(*) AS number_of_players FROM players"
             "number of players per position",
             f"SELECT position, {COUNT} GROUP BY position",
         ),
+        (
+            "FROM players SELECT position, COUNT(*) ORDER BY COUNT(*) DESC LIMIT 3",
+            "Which positions have the most players?",
+            f"SELECT position, {COUNT} GROUP BY position ORDER BY COUNT(*) DESC LIMIT 3",
+        ),
+        (
+            "FROM players SELECT name, MAX(born)",
+            "Who is the youngest player?",
+            "SELECT name, MAX(born) AS highest_born FROM players",
+        ),
     ],
 )
 def test_groups_of_the_question_are_added(text: str, question: str, expected: str) -> None:
