@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from sqlglot import exp
+from sqlglot.optimizer.scope import Scope
 
 from datasphinx.agent.answers.typed_values import Said, says_more, without_figures
 from datasphinx.agent.formatting.formats import CALENDAR, ColumnFormat, formats_of, number_of, rounded, spoken
@@ -15,6 +16,7 @@ from datasphinx.agent.messages import Language
 from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.sql.compare import is_blank, names_in
 from datasphinx.agent.sql.guard import shared_nodes, shared_trees
+from datasphinx.agent.sql.names import resolved_query
 from datasphinx.agent.sql.output_columns import additive_columns, output_columns
 from datasphinx.agent.sql.selects import conjuncts
 from datasphinx.agent.sql.summary import constant, days_in, period_unit, sort_key, unwrapped
@@ -219,8 +221,12 @@ def with_plain_names(result: Result, sql: str, catalog: Catalog, said: Said) -> 
 
 def _expression_text(output: exp.Expr, dialect: str) -> str:
     """Return an output as SQL without its alias and the tables of its columns."""
-    plain = output.unalias().unnest()
-    return plain.transform(lambda node: exp.column(node.name) if isinstance(node, exp.Column) else node).sql(dialect)
+    return _without_tables(output.unalias().unnest()).sql(dialect)
+
+
+def _without_tables(node: exp.Expr) -> exp.Expr:
+    """Return a copy of `node` whose columns have no tables."""
+    return node.transform(lambda one: exp.column(one.name) if isinstance(one, exp.Column) else one)
 
 
 def facts_of(result: Result, sql: str, catalog: Catalog, language: Language) -> ResultFacts:
@@ -255,7 +261,7 @@ def facts_of(result: Result, sql: str, catalog: Catalog, language: Language) -> 
         limit=_reached_limit(tree, nodes, len(result["rows"])),
         is_shifted=any(isinstance(node, exp.Offset) for node in nodes),
         is_ranked=any(isinstance(node, _RANKS) for node in nodes),
-        extremes=frozenset(_selected_extremes(nodes, kept)),
+        extremes=frozenset([*_selected_extremes(nodes, kept), *(_equal_extremes(sql, catalog) if trees else ())]),
         **_ranking(tree, kept),
         order=sort_key(tree) if isinstance(tree, exp.Query) else None,
         literals=tuple(compared_values(nodes)),
@@ -315,30 +321,51 @@ def _is_same(one: exp.Expr, other: exp.Expr) -> bool:
 
 
 def _selected_extremes(nodes: Sequence[exp.Expr], kept: tuple[exp.Window, Any] | None) -> Iterator[str]:
-    """Yield `max` or `min` for the rank, each FETCH WITH TIES, and equality with the extreme of the same rows."""
+    """Yield `max` or `min` for the rank and each FETCH WITH TIES."""
     for fetch in (node for node in nodes if isinstance(node, exp.Fetch)):
         options = fetch.args.get("limit_options")
         if options and options.args.get("with_ties") and fetch.parent:
             yield from _first_in(fetch.parent.args.get("order"))
     if kept and isinstance(kept[0].this, exp.Rank | exp.DenseRank):
         yield from _first_in(kept[0].args["order"])
-    equalities = [node for node in nodes if isinstance(node, exp.EQ)]
-    for equality, side in ((each, side) for each in equalities for side in (each.left, each.right)):
-        query, outer = side.unnest() if isinstance(side, exp.Subquery) else None, equality.find_ancestor(exp.Select)
-        if isinstance(query, exp.Select) and _conditions(query) == _conditions(outer, equality):
-            yield from (value.key for value in map(unwrapped, query.selects) if isinstance(value, exp.Max | exp.Min))
 
 
-def _conditions(select: exp.Expr | None, extreme: exp.Expr | None = None) -> set[str]:
-    """Return the conditions on the rows of `select` without the names of tables, apart from that on the `extreme`."""
-    found = set[str]()
-    for condition in conjuncts(select.args.get("where") if select else None):
-        if condition is not extreme:
-            copy = condition.copy()
-            for column in copy.find_all(exp.Column):
-                column.set("table", None)
-            found.add(copy.sql())
-    return found
+def _equal_extremes(sql: str, catalog: Catalog) -> Iterator[str]:
+    """Yield `max` or `min` for each equality with the extreme of the same rows."""
+    query = resolved_query(sql, catalog)
+    if query is None:
+        return
+    inner = {id(select): (scope, select) for scope, select in query.selects()}
+    equalities = [(scope, node) for scope in query.scopes for node in query.find_all(scope, exp.EQ)]
+    for outer, equality in equalities:
+        for side in (equality.left.unnest(), equality.right.unnest()):
+            if id(side) not in inner:
+                continue
+            scope, select = inner[id(side)]
+            tables, conditions = _rows_read(scope)
+            all_tables, other_conditions = _rows_read(outer, equality)
+            if tables <= all_tables and conditions == other_conditions:
+                values = map(unwrapped, select.selects)
+                yield from (value.key for value in values if isinstance(value, exp.Max | exp.Min))
+
+
+def _rows_read(scope: Scope, extreme: exp.Expr | None = None) -> tuple[set[str], set[str]]:
+    """Return the tables that a query reads, and the conditions on their rows apart from that on the `extreme`.
+
+    Those of its sources are among them; the names of tables are not in conditions.
+    """
+    clauses = map(scope.expression.args.get, ("where", "having"))
+    found = [each for clause in clauses for each in conjuncts(clause) if each is not extreme]
+    tables, conditions = set[str](), {_without_tables(condition).sql() for condition in found}
+    for _, source in scope.selected_sources.values():
+        if isinstance(source, exp.Table):
+            tables.add(exp.table_name(source))
+        elif isinstance(source.expression, exp.Select):
+            more, others = _rows_read(source)
+            tables, conditions = tables | more, conditions | others
+        else:
+            tables.add(source.expression.sql())
+    return tables, conditions
 
 
 def _first_in(order: exp.Expr | None) -> Iterator[str]:

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from datasphinx.agent.answers.references import Filled, ResultFacts, Said, fill, unsupported
-from tests.agent.answers.tables import CITIES, COUNT, GRID, MONTHS, PLACES, SALES, TREND, YEARS, facts_about
+from datasphinx.agent.answers.references import Filled, ResultFacts, Said, facts_of, fill, unsupported
+from datasphinx.agent.types import Result
+from tests.agent.answers.tables import CATALOG, CITIES, COUNT, GRID, MONTHS, PLACES, SALES, TREND, YEARS, facts_about
 
 SPRINGS = (
     "SELECT CASE WHEN day < '2026' THEN 'spring 2025' ELSE 'spring 2026' END AS p, SUM(total) AS u FROM orders "
@@ -236,6 +237,10 @@ def test_the_rest_follows_the_extreme_that_the_order_begins_with(
     assert fill(text, facts_about(sql, rows), Said("?")).text == expected
 
 
+SALES_BY_CITY = "SELECT city, SUM(total) AS s FROM orders GROUP BY city"
+OF_2024 = "SELECT city, SUM(total) AS s FROM orders WHERE day >= '2024-01-01'"
+
+
 @pytest.mark.parametrize(
     ("where", "inner", "is_extreme"),
     [
@@ -251,6 +256,32 @@ def test_equality_with_an_extreme_counts_if_it_is_that_of_the_same_rows(
     sql = f"SELECT o.id, o.total FROM orders o WHERE {where}o.total = (SELECT MAX(total) FROM orders{inner})"
     facts = facts_about(sql, [[3, 9], [4, 9]])
     assert bool(facts.extremes) == is_extreme
+
+
+@pytest.mark.parametrize(
+    ("sql", "is_extreme"),
+    [
+        (f"{OF_2024} GROUP BY city HAVING SUM(total) = (SELECT MAX(s) FROM ({OF_2024} GROUP BY city) AS x)", True),
+        (f"{SALES_BY_CITY} HAVING SUM(total) = (SELECT MAX(s) FROM ({SALES_BY_CITY}) AS x)", True),
+        (f"{SALES_BY_CITY} HAVING SUM(total) = (SELECT MAX(s) FROM ({OF_2024} GROUP BY city) AS x)", False),
+        (f"{SALES_BY_CITY} HAVING SUM(total) = (SELECT MAX(s) FROM ({SALES_BY_CITY} HAVING COUNT(*) > 9) AS x)", False),
+        (f"WITH y AS ({OF_2024} GROUP BY city) SELECT city, s FROM y WHERE s = (SELECT MAX(s) FROM y)", True),
+        (
+            f"WITH y AS ({OF_2024} GROUP BY city) SELECT city, SUM(total) AS s FROM orders GROUP BY city "
+            "HAVING SUM(total) = (SELECT MAX(s) FROM y)",
+            False,
+        ),
+        (
+            "SELECT o.city, b.total AS s FROM orders AS o JOIN orders AS b ON o.id = b.id "
+            "WHERE b.total = (SELECT MAX(total) FROM orders)",
+            True,
+        ),
+        ("SELECT city, total AS s FROM orders WHERE total = (SELECT MAX(total) FROM returns)", False),
+    ],
+)
+def test_an_extreme_of_subqueries_counts_if_they_read_the_same_rows(sql: str, is_extreme: bool) -> None:
+    rows = Result(columns=["city", "s"], types=["string", "integer"], rows=[["A", 9], ["B", 9]], truncated=False)
+    assert facts_of(rows, sql, CATALOG, "en").extremes == ({"max"} if is_extreme else set())
 
 
 @pytest.mark.parametrize(
