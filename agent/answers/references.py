@@ -25,7 +25,6 @@ from datasphinx.agent.formatting.formats import (
     format_listed,
     format_part_of_year,
     format_value,
-    is_one_year,
     joined,
     list_mark,
     number_of,
@@ -181,12 +180,9 @@ class _Use(NamedTuple):
     """The number of the sentence in which it is used."""
 
     @property
-    def is_in_one_year(self) -> bool:
-        """Whether it shows a month or quarter of a column that has those of one year alone."""
-        if self.shown < 0 or self.kind in {"change", "change%", "sign"}:
-            return False
-        column = self.facts.columns[self.shown]
-        return is_one_year(column.cells, column.format)
+    def year(self) -> int | None:
+        """The year of the column that it shows, if that has months or quarters of one alone."""
+        return self.facts.columns[self.shown].year if self.shown >= 0 else None
 
 
 @dataclass
@@ -198,8 +194,8 @@ class _Resolver:
     """Whether the user asked for as many rows as there are, at which the statement cuts them."""
     row: int | None = None
     """The only row that it refers to."""
-    dated: set[int] = field(default_factory=set)
-    """The columns of months and quarters whose year was named: it is once in a text."""
+    year: int | None = None
+    """The year of months and quarters that was named last, without which others of it are told."""
     problems: list[str] = field(default_factory=list)
     used: list[_Use] = field(default_factory=list)
     named: list[tuple[str, str]] = field(default_factory=list)
@@ -229,7 +225,8 @@ class _Resolver:
             self.quotes = _quotes_around(text, template[at + 1 : at + 2])
             value = self._filled(part, is_bare=at in bare)
             self.used[used:] = [one._replace(sentence=self.sentence) for one in self.used[used:]]
-            self.dated |= {one.shown for one in self.used[used:] if one.facts is self.facts and one.is_in_one_year}
+            for one in self.used[used:]:
+                self.year = one.year if one.year and str(one.year) in value else self.year
             text += " " if is_one_word(before[-1:], value[:1]) else ""
             if values is not None and at not in bare:
                 values.append(self._place(part, len(text), len(text) + len(value), self.used[used:]))
@@ -353,11 +350,11 @@ class _Resolver:
             return self._cell(facts, at, self.row)
         column = facts.columns[at]
         cells = list(dict.fromkeys(map(_hashable, column.cells)))
-        if len(cells) == 1:
-            self.used.append(_Use(facts, "only", at, at, tuple(range(len(facts.rows)))))
-            return self._cell(facts, at, 0)
-        if not cells or not column.is_text or len(cells) > _MAX_TEXTS:
+        if len(cells) != 1 and not (column.is_text and 0 < len(cells) <= _MAX_TEXTS):
             raise Problem("it has several values, so the text has to say which one")
+        self.used.append(_Use(facts, "only", at, at, tuple(range(len(facts.rows)))))
+        if len(cells) == 1:
+            return self._cell(facts, at, 0)
         self._require_listable(facts)
         rows = [next(row for row, cell in enumerate(column.cells) if _hashable(cell) == one) for one in cells]
         return self._listed(self._texts(facts, at, self._different_rows(facts, at, rows)), facts)
@@ -519,11 +516,11 @@ class _Resolver:
             raise Problem("it needs one text with references to columns, and rows")
         self._require_listable(facts)
         shown: set[int] = set()
-        dated: set[int] = set()
         texts, unknown = [], CONVENTIONS[facts.language].aside.format(format_value(None, _COUNT, facts.language))
         for row in range(len(facts.rows)):
-            resolver = _Resolver(facts, row=row, dated=dated)
+            resolver = _Resolver(facts, row=row, year=self.year)
             texts.append(resolver.text_of(words[0]).replace(unknown, "").strip())
+            self.year = resolver.year
             self.problems += resolver.problems
             shown = {one.shown for one in resolver.used}
             names = [column for column in shown if facts.columns[column].is_name or facts.columns[column].is_period]
@@ -556,10 +553,11 @@ class _Resolver:
         if not rows:
             return ""
         rest = facts.with_rows({**facts.result, "rows": [facts.rows[row] for row in rows]})
-        resolver = _Resolver(replace(rest, seen_rows=0))
+        resolver = _Resolver(replace(rest, seen_rows=0), year=self.year)
         text = resolver.text_of(words[0])
         if resolver.problems or any(_problems_together(resolver.used, Filled(""), {})):
             return ""
+        self.year = resolver.year
         self.used.append(_Use(facts, "list", at, at, tuple(rows)))
         return text
 
@@ -582,7 +580,8 @@ class _Resolver:
 
     def _texts(self, facts: ResultFacts, at: int, rows: Iterable[int], *, are_alone: bool = True) -> list[str]:
         column = facts.columns[at]
-        return format_listed([column.cells[row] for row in rows], column.spoken, facts.language, are_alone=are_alone)
+        cells = [column.cells[row] for row in rows]
+        return format_listed(cells, column.spoken, facts.language, are_alone=are_alone, year=self.year)
 
     def _require_listable(self, facts: ResultFacts) -> None:
         if facts.result["truncated"] or (facts.is_cut and facts.order is None):
@@ -596,7 +595,7 @@ class _Resolver:
         if not str("" if cell is None else cell).strip() or (isinstance(cell, float) and number_of(cell) is None):
             raise Problem("it has no value")
         text = format_value(cell, column.spoken, facts.language, in_sentence=True)
-        if at in self.dated:
+        if column.year is not None and column.year == self.year:
             text = format_part_of_year(cell, column.format.kind, facts.language)
         if isinstance(cell, bool):
             return _Value(text, Decimal(1 if cell else -1))

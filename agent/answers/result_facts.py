@@ -11,7 +11,15 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
 from datasphinx.agent.answers.typed_values import Said, says_more, without_figures
-from datasphinx.agent.formatting.formats import CALENDAR, ColumnFormat, formats_of, number_of, rounded, spoken
+from datasphinx.agent.formatting.formats import (
+    CALENDAR,
+    ColumnFormat,
+    common_year,
+    formats_of,
+    number_of,
+    rounded,
+    spoken,
+)
 from datasphinx.agent.messages import Language
 from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.sql.compare import is_blank, names_in
@@ -86,6 +94,11 @@ class ColumnFacts:
             return spoken(self.format, self.told)
         found = [number for cell in self.cells if (number := number_of(cell)) is not None]
         return spoken(self.format, [*found, sum(found, Decimal())] if self.is_additive else found)
+
+    @cached_property
+    def year(self) -> int | None:
+        """The year of its values, if they are months or quarters of one alone."""
+        return common_year(self.cells, self.format)
 
     @property
     def is_numeric(self) -> bool:

@@ -312,13 +312,10 @@ def format_value(value: Any, fmt: ColumnFormat, language: Language, *, in_senten
     return _plain(value)
 
 
-def is_one_year(values: Sequence[Any], fmt: ColumnFormat) -> bool:
-    """Return whether `values`, of a column with the format `fmt`, are months or quarters of one year.
-
-    A list has it once.
-    """
+def common_year(values: Sequence[Any], fmt: ColumnFormat) -> int | None:
+    """Return the year of `values`, of a column with the format `fmt`, if they are months or quarters of one alone."""
     years = {_moment(value)[:1] for value in values} if fmt.kind in {"month", "quarter"} else set()
-    return len(years) == 1 and () not in years
+    return next(iter(years.pop()), None) if len(years) == 1 else None
 
 
 def format_part_of_year(value: Any, kind: str, language: Language) -> str:
@@ -333,11 +330,13 @@ def format_part_of_year(value: Any, kind: str, language: Language) -> str:
     return format_date(date(year, month, 1), pattern, language)
 
 
-def format_listed(values: Sequence[Any], fmt: ColumnFormat, language: Language, *, are_alone: bool) -> list[str]:
+def format_listed(
+    values: Sequence[Any], fmt: ColumnFormat, language: Language, *, are_alone: bool, year: int | None = None
+) -> list[str]:
     """Return different values as the items of a list in a sentence, which names the year of months and quarters once.
 
     If the items `are_alone`, it stands with the last one where the language writes a year behind its month; else it is
-    with the first one.
+    with the first one. It is left out if it is `year`, which the sentence has named.
 
     >>> format_listed(["2025-01", "2025-02"], ColumnFormat("month"), "en", are_alone=True)
     ['January', 'February 2025']
@@ -345,11 +344,12 @@ def format_listed(values: Sequence[Any], fmt: ColumnFormat, language: Language, 
     ['Q1', 'Q2 2025']
     """
     texts = [format_value(value, fmt, language, in_sentence=True) for value in values]
-    if not is_one_year(values, fmt):
+    common = common_year(values, fmt)
+    if common is None:
         return texts
     dated = len(values) - 1 if are_alone and not CONVENTIONS[language].month.startswith("y") else 0
     return [
-        text if at == dated else format_part_of_year(value, fmt.kind, language)
+        text if at == dated and common != year else format_part_of_year(value, fmt.kind, language)
         for at, (text, value) in enumerate(zip(texts, values, strict=True))
     ]
 

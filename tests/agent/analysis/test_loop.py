@@ -622,7 +622,7 @@ BY_MONTH = {"group_by": ["month"], "aggregations": [{"as": "sales", "agg": "sum"
         ("在 2-3 月上升", None),
         (
             "从 {1.month} 到 {3.month}，销售额{?change.sales|上升|下降|不变} {change%.sales}",
-            "从 2024年1月到 2024年3月，销售额上升 300%",
+            "从 2024年1月到 3月，销售额上升 300%",
         ),
         (
             "最高为 {max.sales}（{max.sales:month}），合计 {sum.sales}，占 {share.max.sales}",

@@ -1,6 +1,7 @@
 """Texts with references to the values of a result."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -306,6 +307,37 @@ def test_the_year_of_months_is_named_once_in_a_text() -> None:
     assert (
         filled(text, MONTHS, [["2023-12", 5], ["2024-01", 7]]).text
         == "Rising, 5 in December 2023 and 7 in January 2024."
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{?change.u|Rising|Falling|Stable|Mixed} from {1.month} to {-1.month}.", "Mixed from January 2024 to March."),
+        ("{max.u:month#Best was|Best were} {max.u:month}, {max.u}.", "Best was March 2024, 1,100."),
+        ("{max.u:month#was|were} best of {list.month}.", "March 2024 was best of January, February and March."),
+        ("{month}: {max.u} in {max.u:month}.", "January, February and March 2024: 1,100 in March."),
+        ("{list|{month}: {u}}; in {max.u:month}.", "January 2024: 500, February: 200 and March: 1,100; in March."),
+        ("{max.u:month}: {list.month:u}.", "March 2024: January (500), February (200) and March (1,100)."),
+    ],
+)
+def test_the_year_of_months_is_named_where_the_first_one_is(text: str, expected: str) -> None:
+    assert filled(text, MONTHS, TREND).text == expected
+
+
+def test_the_rest_of_the_months_follows_their_year() -> None:
+    text = "{max.u:month} was best{rest.u|, then came {list.month}}."
+    rows = sorted(TREND, key=lambda row: -row[1])
+    best = filled(text, MONTHS.replace("ORDER BY 1", "ORDER BY 2 DESC"), rows)
+    assert best.text == "March 2024 was best, then came January and February."
+
+
+def test_the_year_of_a_result_is_not_that_of_another() -> None:
+    facts = facts_about(MONTHS, TREND)
+    others = {"b": facts_about(MONTHS, [["2025-01", 7], ["2025-02", 8]]), "c": facts_about(CITIES, SALES)}
+    text = "{1.month} {?change.u|up|down|same}, {b:1.month} {?b:change.u|up|down|same}, {-1.month}, {c:max.sales:city}."
+    assert fill(text, replace(facts, others=others), Said("?")).text == (
+        "January 2024 up, January 2025 up, March 2024, Berlin."
     )
 
 
