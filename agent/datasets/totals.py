@@ -269,7 +269,8 @@ class _Search:
             value = row.numbers[place]
             if value is None:
                 continue
-            matches = [_is_close(each[place], value) for each in expected]
+            rounding = self._unit(place) * (len(block.rows) + 1) / 2
+            matches = [_is_close(each[place], value, rounding) for each in expected]
             if not any(matches):
                 others += 1
                 if 2 * others > len(self._places):
@@ -329,8 +330,9 @@ def _unit(values: Iterable[float | None]) -> float:
     return float(10.0 ** min((each if isinstance(each, int) else 0 for each in exponents), default=0))
 
 
-def _is_close(total: float, value: float) -> bool:
-    return abs(total - value) <= max(_MIN_TOLERANCE, _TOLERANCE * abs(value))
+def _is_close(total: float, value: float, rounding: float = math.inf) -> bool:
+    """Return whether two sums differ no more than by rounding, which changes them by `rounding` at most."""
+    return abs(total - value) <= max(_MIN_TOLERANCE, min(rounding, _TOLERANCE * abs(value)))
 
 
 def _between(table: Sequence[_Row], totals: Sequence[TotalRow]) -> list[TotalRow]:

@@ -7,7 +7,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from datasphinx.agent.datasets.registry import Registry
@@ -165,6 +165,9 @@ def written(value: object) -> str:
 @pytest.mark.heavy
 @settings(max_examples=sample(25, 4), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(tables())
+@example(
+    (["VARCHAR", "BIGINT", "BIGINT"], ["X", "XXX", "XX"], [("w", 20125975, 0), ("u", 2013, 0), ("v", 20125970, 0)])
+)
 def test_any_plain_table_comes_back(table) -> None:
     kinds, names, rows = table
     text = io.StringIO()
