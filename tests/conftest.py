@@ -9,6 +9,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -52,6 +53,7 @@ IMPLIED = {
 """Markers that a test gets for the markers, fixtures and folders with these names."""
 
 TESTS = Path(__file__).parent
+_FOLDERS = count()
 NO_AMBIGUITY = {"summary": "all is clear", "no_ambiguity": True}
 VALID = {"is_valid": True, "reason": "it answers the question", "issues": [], "corrected_sql": None}
 
@@ -73,20 +75,27 @@ MakeAgent = Callable[..., ScriptedAgent]
 
 
 @pytest.fixture(scope="session", autouse=True)
-def clean_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def clean_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """No setting of the machine and no `.env` reaches a test, nor a fixture that several tests share.
 
-    Models are not measured, so that a test counts the requests of a question only.
+    Gives the settings that are hidden. Models are not measured, so that a test counts the requests of a question only.
     """
     folder = tmp_path_factory.mktemp("shared")
     with pytest.MonkeyPatch.context() as monkeypatch:
-        for name in list(os.environ):
-            if name.startswith(("DATASPHINX_", "OPENAI_", "LANGSMITH_", "LANGCHAIN_")):
-                monkeypatch.delenv(name)
+        ours = ("DATASPHINX_", "OPENAI_", "LANGSMITH_", "LANGCHAIN_")
+        hidden = {name: value for name, value in os.environ.items() if name.startswith(ours)}
+        for name in hidden:
+            monkeypatch.delenv(name)
         monkeypatch.setenv("DATASPHINX_DATA_DIR", str(folder / "data"))
         monkeypatch.setenv("DATASPHINX_LLM_PROFILE", "standard")
         monkeypatch.chdir(folder)
-        yield
+        yield hidden
+
+
+@pytest.fixture
+def tmp_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A new folder for each test; pytest's own reads the names of all folders before it for each test."""
+    return tmp_path_factory.mktemp(str(next(_FOLDERS)), numbered=False)
 
 
 @pytest.fixture(autouse=True)

@@ -13,9 +13,9 @@ from datasphinx.agent.settings import load_settings
 
 
 @pytest.fixture(scope="session")
-def user_cache() -> Path:
-    """The user's own cache; of the session, so that it is read before the machine's settings are hidden from tests."""
-    return load_settings().cache_dir
+def user_cache(clean_environment: dict[str, str]) -> Path:
+    """The user's own cache folder, where the weights are; the only setting of the machine that tests use."""
+    return Path(clean_environment.get("DATASPHINX_CACHE_DIR") or load_settings().cache_dir)
 
 
 @pytest.fixture(scope="session")
