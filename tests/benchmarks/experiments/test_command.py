@@ -108,6 +108,7 @@ def test_an_experiment_leaves_logs_and_report(ran: Any, server: FakeOpenAI, data
     assert len(pickle.loads((data / "out/logs.pkl").read_bytes())) == 6
 
 
+@pytest.mark.heavy
 def test_an_experiment_goes_on_where_it_was_with_the_same_settings_only(
     ran: Any, server: FakeOpenAI, data: Path
 ) -> None:
@@ -123,6 +124,7 @@ def test_an_experiment_goes_on_where_it_was_with_the_same_settings_only(
         ran("--match", "project")
 
 
+@pytest.mark.heavy
 def test_recorded_statements_are_the_first_answers(ran: Any, server: FakeOpenAI, data: Path) -> None:
     lines = [{"id": f"q{number}", "sql": "SELECT title FROM books"} for number in range(6)]
     (data / "p.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
@@ -146,6 +148,7 @@ def test_a_question_is_cleared_up_by_the_oracle(ran: Any, server: FakeOpenAI, da
     assert BEST[1] in log["feedback_log"][0][1]
 
 
+@pytest.mark.heavy
 def test_the_oracle_can_be_another_model_which_gets_no_key_of_the_first(
     ran: Any, server: FakeOpenAI, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,6 +164,7 @@ def test_the_oracle_can_be_another_model_which_gets_no_key_of_the_first(
     assert "key-of-the-first" not in str(other.headers)
 
 
+@pytest.mark.heavy
 def test_experiments_are_compared(ran: Any, data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ran(out="a")
     ran("--match", "project", out="b")
