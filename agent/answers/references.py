@@ -28,6 +28,7 @@ from datasphinx.agent.formatting.formats import (
     joined,
     list_mark,
     number_of,
+    quantity_of,
 )
 from datasphinx.agent.messages import CONVENTIONS, render
 
@@ -127,7 +128,8 @@ def _told(facts: ResultFacts, used: Sequence["_Use"]) -> dict[int, list[Decimal]
     for at, column in enumerate(facts.columns):
         own = [one for one in used if one.facts is facts and (at in (one.column, one.shown) or one.kind == "list")]
         rows = {row for one in own for row in one.rows}
-        numbers = [number for row in rows if (number := number_of(column.cells[row])) is not None]
+        cells = [quantity_of(column.cells[row], column.format) for row in rows]
+        numbers = [number for number in cells if number is not None]
         if column.numbers:
             total = sum(column.numbers, Decimal())
             totals = {"sum": total, "avg": total / len(column.numbers)}
@@ -599,7 +601,7 @@ class _Resolver:
             text = format_part_of_year(cell, column.format.kind, facts.language)
         if isinstance(cell, bool):
             return _Value(text, Decimal(1 if cell else -1))
-        number = number_of(cell) if column.is_numeric else None
+        number = quantity_of(cell, column.format) if column.is_numeric else None
         return _Value(text, number, names=int(column.is_text and isinstance(cell, str)))
 
 

@@ -16,7 +16,7 @@ from datasphinx.agent.formatting.formats import (
     ColumnFormat,
     common_year,
     formats_of,
-    number_of,
+    quantity_of,
     rounded,
     spoken,
 )
@@ -30,7 +30,7 @@ from datasphinx.agent.sql.selects import conjuncts
 from datasphinx.agent.sql.summary import constant, days_in, period_unit, sort_key, unwrapped
 from datasphinx.agent.types import Result
 
-_MEASURES = {"number", "currency", "percent", "fraction", "scientific", "duration"}
+_MEASURES = {"number", "currency", "percent", "fraction", "scientific", "duration", "interval"}
 _PER_CENT = {"percent", "fraction"}
 _PARTS_OF_DATES = (
     exp.Extract, exp.Year, exp.Quarter, exp.Month, exp.Week, exp.TimeToStr, exp.TimestampTrunc, exp.DateTrunc,
@@ -47,7 +47,7 @@ _WITH_VALUES = (
 
 def average_format(shown: ColumnFormat) -> ColumnFormat:
     """Return the format of an average of values with the format `shown`."""
-    return shown if shown.kind == "currency" else replace(shown, decimals=max(2, shown.decimals))
+    return shown if shown.kind in {"currency", "interval"} else replace(shown, decimals=max(2, shown.decimals))
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,12 @@ class ColumnFacts:
     @cached_property
     def numbers(self) -> list[Decimal] | None:
         """The values as numbers; None if one of them is NULL or no number."""
-        found = [number_of(cell) for cell in self.cells]
+        found = self._quantities
         return [one for one in found if one is not None] if self.is_numeric and None not in found else None
+
+    @cached_property
+    def _quantities(self) -> list[Decimal | None]:
+        return [quantity_of(cell, self.format) for cell in self.cells]
 
     @cached_property
     def ranks(self) -> list[Any] | None:
@@ -92,7 +96,7 @@ class ColumnFacts:
         """The format of its values, and of their sum, in a sentence."""
         if self.told is not None:
             return spoken(self.format, self.told)
-        found = [number for cell in self.cells if (number := number_of(cell)) is not None]
+        found = [number for number in self._quantities if number is not None]
         return spoken(self.format, [*found, sum(found, Decimal())] if self.is_additive else found)
 
     @cached_property

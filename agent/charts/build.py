@@ -28,6 +28,7 @@ from datasphinx.agent.charts.cells import (
     sort_keys,
     total,
     type_of_column,
+    with_durations,
 )
 from datasphinx.agent.charts.figure import ChartData, Figure, Series
 from datasphinx.agent.charts.plot_spec import MAX_SERIES, PlotSpec, check_plot_spec
@@ -52,6 +53,7 @@ def figure_of(result: Result, spec: PlotSpec, language: Language = "en", notes: 
     Raises:
         PlotSpecInvalid: the spec does not fit the result.
     """
+    result = with_durations(result)
     check_plot_spec(spec, result)
     own = Notes(language)
     data = _DATA.get(spec.chart_type, category_data)(result, spec, own)

@@ -4,7 +4,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import partial
@@ -13,7 +13,7 @@ from typing import Any, Literal
 from babel.dates import format_date
 
 from datasphinx.agent.charts.calendar_names import calendar_places
-from datasphinx.agent.formatting.formats import ColumnFormat, column_format, format_value
+from datasphinx.agent.formatting.formats import ColumnFormat, column_format, format_value, in_unit, quantity_of
 from datasphinx.agent.messages import CONVENTIONS, Language, render
 from datasphinx.agent.types import Result
 
@@ -121,6 +121,23 @@ def format_of(result: Result, name: str) -> ColumnFormat:
     if at < len(known):
         return ColumnFormat(**known[at])
     return column_format("", result["types"][at], [row[at] for row in result["rows"] if row[at] is not None])
+
+
+def with_durations(result: Result) -> Result:
+    """Return `result` with its intervals, unless they have months, as numbers of a unit that suits all of them."""
+    drawn = result
+    for at, kind in enumerate(result["types"]):
+        cells = [row[at] for row in result["rows"]]
+        seconds = [quantity_of(cell, ColumnFormat("interval")) for cell in cells] if kind == "interval" else []
+        if not seconds or any(one is None and cell is not None for one, cell in zip(seconds, cells, strict=True)):
+            continue
+        unit, values = in_unit(seconds)
+        formats = [asdict(format_of(drawn, name)) for name in drawn["columns"]]
+        formats[at] = asdict(column_format(f"duration {unit}", "float", [one for one in values if one is not None]))
+        types = [*drawn["types"][:at], "float", *drawn["types"][at + 1 :]]
+        rows = [[*row[:at], value, *row[at + 1 :]] for row, value in zip(drawn["rows"], values, strict=True)]
+        drawn = {**drawn, "types": types, "formats": formats, "rows": rows}
+    return drawn
 
 
 def label(value: Any) -> str:

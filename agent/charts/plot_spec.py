@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from datasphinx.agent.charts.cells import NUMERIC, column, labels_of, number, type_of_column
+from datasphinx.agent.charts.cells import NUMERIC, column, labels_of, number, type_of_column, with_durations
 from datasphinx.agent.errors import PlotSpecInvalid, SpecProblem
 from datasphinx.agent.schema.spelling import nearest
 from datasphinx.agent.types import ChartType, Result
@@ -60,6 +60,7 @@ def check_plot_spec(spec: PlotSpec, result: Result) -> None:
     Raises:
         PlotSpecInvalid: the spec does not fit; lists every problem.
     """
+    result = with_durations(result)
     problems = [*_check_form(spec), *_check_names(spec, result)]
     if not problems:
         problems = [*_check_measures(spec, result)]

@@ -17,6 +17,7 @@ from datasphinx.agent.charts.cells import (
     places_in_cycle,
     scale_of,
     type_of_column,
+    with_durations,
 )
 from datasphinx.agent.charts.plot_spec import MAX_SERIES, PlotSpec, fits
 from datasphinx.agent.formatting.formats import ColumnFormat
@@ -70,7 +71,7 @@ def select_chart(
     included. Columns that share a name are ignored, and a result without numbers or with fewer than two rows has no
     chart, except for one row with several measures.
     """
-    return _Selector(result, title, asked or {}, language, frozenset(keys)).select()
+    return _Selector(with_durations(result), title, asked or {}, language, frozenset(keys)).select()
 
 
 class _Selector:

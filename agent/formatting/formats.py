@@ -48,6 +48,8 @@ _DURATION = re.compile(
     r"(-?)P(?:(-?\d+)Y)?(?:(-?\d+)M)?(?:(-?\d+)W)?(?:(-?\d+)D)?(?:T(?:(-?\d+)H)?(?:(-?\d+)M)?(?:(-?\d+(?:\.\d+)?)S)?)?"
 )
 _INTERVAL_UNITS = ("year", "month", "week", "day", "hour", "minute", "second")
+_SECONDS = {"days": 86_400, "hours": 3_600, "minutes": 60, "seconds": 1}
+"""The seconds of each unit of a duration, the longest first."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,10 @@ class ColumnFormat:
     kind: str = "text"
     decimals: int = 0
     unit: str = ""
-    """The code of a currency, `days`, `hours`, `minutes` or `seconds`, or `ungrouped` for numbers like years."""
+    """The code of a currency, `days`, `hours`, `minutes` or `seconds`, or `ungrouped` for numbers like years.
+
+    Of an interval, it is the smallest unit that is shown; without one, its parts are shown as they are.
+    """
 
     @property
     def is_quantity(self) -> bool:
@@ -71,7 +76,9 @@ class ColumnFormat:
     @property
     def is_amount(self) -> bool:
         """Whether the values are quantities that may add up: no percentages, and no numbers that may be years."""
-        return self.is_quantity and self.kind not in {"percent", "fraction"} and self.is_grouped
+        return (
+            self.kind == "interval" or self.is_quantity and self.kind not in {"percent", "fraction"} and self.is_grouped
+        )
 
     @property
     def is_grouped(self) -> bool:
@@ -144,7 +151,7 @@ def column_format(spec: str, kind: str, cells: Sequence[Any]) -> ColumnFormat:
     if kind == "boolean":
         return ColumnFormat("boolean")
     if kind == "interval":
-        return ColumnFormat("interval")
+        return _interval_format(cells)
     return ColumnFormat("text" if spec == "code" else _calendar_kind(spec, kind, cells))
 
 
@@ -204,6 +211,22 @@ def number_of(value: Any) -> Decimal | None:
     return number if number.is_finite() else None
 
 
+def quantity_of(value: Any, fmt: ColumnFormat) -> Decimal | None:
+    """Return the number that `value`, of a column with the format `fmt`, is; of an interval without months its seconds.
+
+    >>> quantity_of("PT1H30M", ColumnFormat("interval"))
+    Decimal('5400')
+    """
+    match = _DURATION.fullmatch(value) if fmt.kind == "interval" and isinstance(value, str) else None
+    if match is None:
+        return number_of(value)
+    years, months, weeks, *parts = (Decimal(part or 0) for part in match.groups()[1:])
+    if years or months:
+        return None
+    seconds = sum((part * size for part, size in zip(parts, _SECONDS.values(), strict=True)), weeks * 7 * 86_400)
+    return -seconds if match[1] else seconds
+
+
 def sure_digits(value: float) -> float:
     """Return a double without the digits that come from computing; a whole number below 2 to the 53rd is exact.
 
@@ -240,6 +263,38 @@ def _number_format(spec: str, numbers: Sequence[Decimal]) -> ColumnFormat:
     if 0 < largest < Decimal(10) ** -_MOST_DECIMALS:
         return ColumnFormat("scientific", 3)
     return ColumnFormat("number", _precision(numbers))
+
+
+def _interval_format(cells: Sequence[Any]) -> ColumnFormat:
+    """Return the format of intervals; computed ones have fractions of seconds, or 26 hours beside days: two units."""
+    own = ColumnFormat("interval")
+    found = [quantity_of(cell, own) for cell in cells]
+    numbers = [number for number in found if number is not None]
+    is_computed = any(_decimals(number) for number in numbers) or any(map(_has_days_of_hours, cells))
+    return _in_two_units(numbers) if is_computed and len(numbers) == len(cells) else own
+
+
+def _has_days_of_hours(interval: Any) -> bool:
+    match = _DURATION.fullmatch(str(interval))
+    return match is not None and bool(match[5]) and abs(int(match[6] or 0)) >= 24
+
+
+def _in_two_units(numbers: Sequence[Decimal]) -> ColumnFormat:
+    """Return the format of intervals in seconds: in the unit of the longest one and the next, or that of the least."""
+    units, sizes = list(_SECONDS), sorted(abs(number) for number in numbers if number) or [Decimal()]
+    places = [
+        next((at for at, unit in enumerate(units) if _SECONDS[unit] <= size), 3) for size in (sizes[-1], sizes[0])
+    ]
+    at = min(max(places[0] + 1, places[1]), 3)
+    is_short = units[places[0]] == "seconds" or sizes[0] < 1
+    return ColumnFormat("interval", _few_decimals(numbers) if is_short else 0, units[at])
+
+
+def in_unit(seconds: Sequence[Decimal | None]) -> tuple[str, list[float | None]]:
+    """Return the longest unit of which one of the durations has two, and all of them in it."""
+    longest = max((abs(one) for one in seconds if one is not None), default=Decimal())
+    unit, size = next(((unit, size) for unit, size in _SECONDS.items() if 2 * size <= longest), ("seconds", 1))
+    return unit, [None if one is None else float(one / size) for one in seconds]
 
 
 def _label_kind(spec: str, numbers: Sequence[Decimal]) -> str:
@@ -305,7 +360,7 @@ def format_value(value: Any, fmt: ColumnFormat, language: Language, *, in_senten
     if fmt.kind in CALENDAR:
         return _calendar_text(value, fmt.kind, language, in_sentence)
     if fmt.kind == "interval":
-        return _interval_text(str(value), language)
+        return _interval_text(value, fmt, language)
     number = number_of(value) if fmt.is_quantity else None
     if number is not None:
         return _number_text(number, fmt, language)
@@ -413,8 +468,11 @@ def _number_text(number: Decimal, fmt: ColumnFormat, language: Language) -> str:
 
 def rounded(number: Decimal, fmt: ColumnFormat) -> Decimal:
     """Return a number as `format_value` shows it with the format `fmt` of a quantity."""
-    if fmt.kind == "scientific":
+    if fmt.kind == "scientific" or (fmt.kind == "interval" and not fmt.unit):
         return number
+    if fmt.kind == "interval":
+        size = Decimal(_SECONDS[fmt.unit])
+        return size * rounded(number / size, ColumnFormat("number", fmt.decimals))
     with localcontext(_DIGITS):
         return number.quantize(Decimal(1).scaleb(-fmt.decimals - (2 if fmt.kind == "fraction" else 0)))
 
@@ -440,8 +498,13 @@ def _in_units(number: Decimal, unit: str, decimals: int, language: Language) -> 
 def spoken(fmt: ColumnFormat, numbers: Sequence[Decimal]) -> ColumnFormat:
     """Return the format of amounts in a sentence: no cents from 10,000 up, if that tells as many values apart.
 
-    All values of a column have the same decimals, so that those below 100 keep the cents of all.
+    All values of a column have the same decimals, so that those below 100 keep the cents of all. Intervals of a day and
+    more have no minutes.
     """
+    if fmt.kind == "interval":
+        coarse = _in_two_units(numbers)
+        is_long = coarse.unit == "hours" and len({rounded(one, coarse) for one in numbers}) == len({*numbers})
+        return coarse if is_long else fmt
     whole, sizes = replace(fmt, decimals=0), [abs(number) for number in numbers if number]
     if fmt.kind not in _AMOUNTS or max(sizes, default=0) < _NO_CENTS_FROM or min(sizes) < _CENTS_BELOW:
         return fmt
@@ -496,14 +559,32 @@ def _calendar_text(value: Any, kind: str, language: Language, in_sentence: bool)
     return str(Locale.parse(language).datetime_formats["medium"]).format(clock, text)
 
 
-def _interval_text(value: str, language: Language) -> str:
-    match = _DURATION.fullmatch(value)
-    if match is None:
-        return one_line(value, _TEXT_CHARS)
-    sign = -1 if match[1] else 1
-    amounts = [
-        (sign * Decimal(part), unit) for part, unit in zip(match.groups()[1:], _INTERVAL_UNITS, strict=True) if part
-    ]
-    shown = [(amount, unit) for amount, unit in amounts if amount] or amounts[:1]
+def _interval_text(value: Any, fmt: ColumnFormat, language: Language) -> str:
+    """Return an interval, or a sum of intervals in seconds, in its units."""
+    number = quantity_of(value, fmt)
+    if number is not None and (fmt.unit or number_of(value) is not None):
+        amounts = _units_of(number, fmt if fmt.unit else replace(fmt, unit="seconds", decimals=_decimals(number)))
+    else:
+        match = _DURATION.fullmatch(str(value))
+        if match is None:
+            return one_line(str(value), _TEXT_CHARS)
+        sign, parts = -1 if match[1] else 1, zip(match.groups()[1:], _INTERVAL_UNITS, strict=True)
+        amounts = [(sign * Decimal(part), unit) for part, unit in parts if part]
+    shown = [(amount, unit) for amount, unit in amounts if amount] or amounts[-1:]
     words = [_in_units(amount, unit, _decimals(amount), language) for amount, unit in shown]
     return CONVENTIONS[language].space.join(words)
+
+
+def _units_of(number: Decimal, fmt: ColumnFormat) -> list[tuple[Decimal, str]]:
+    """Return an interval in seconds as amounts of the units down to that of `fmt`; the first one has its sign."""
+    left, amounts = abs(rounded(number, fmt)), []
+    for unit, size in _SECONDS.items():
+        amount, rest = (left, Decimal()) if unit == fmt.unit == "seconds" else divmod(left, size)
+        amounts.append((Decimal(int(amount)) if amount == int(amount) else amount, unit.removesuffix("s")))
+        left = rest
+        if unit == fmt.unit:
+            break
+    at = next((at for at, (amount, _) in enumerate(amounts) if amount), 0)
+    if number < 0:
+        amounts[at] = (-amounts[at][0], amounts[at][1])
+    return amounts

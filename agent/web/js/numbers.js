@@ -10,6 +10,7 @@ const INTERVAL = /^(-?)P(?:(-?\d+)Y)?(?:(-?\d+)M)?(?:(-?\d+)W)?(?:(-?\d+)D)?(?:T
 const UNITS = ["year", "month", "week", "day", "hour", "minute", "second"];
 /** The decimal digits that a double holds for sure. */
 const SURE = 15;
+const SECONDS = [["days", 86400], ["hours", 3600], ["minutes", 60], ["seconds", 1]];
 const QUANTITIES = ["number", "currency", "percent", "fraction", "scientific", "duration"];
 const formats = new Map();
 
@@ -23,7 +24,7 @@ export function valueText(value, { kind = "text", decimals = 0, unit = "" } = {}
   if (value === null || value === undefined) return "–";
   if (typeof value === "boolean" || (kind === "boolean" && [0, 1].includes(value))) return text(value ? "yes" : "no");
   if (["year", "quarter", "month", "date", "datetime"].includes(kind)) return momentText(value, kind);
-  if (kind === "interval") return intervalText(value);
+  if (kind === "interval") return intervalText(value, unit, decimals);
   const digits = digitsOf(value);
   if (QUANTITIES.includes(kind) && digits !== null) return quantityText(digits, kind, decimals, unit);
   return typeof value === "object" ? JSON.stringify(value) : String(value);
@@ -120,11 +121,29 @@ function dateText(iso, options) {
   return parts.slice(0, end).map((part) => part.value).join("");
 }
 
-function intervalText(value) {
+function intervalText(value, unit, decimals) {
   const [, sign, ...amounts] = INTERVAL.exec(value) ?? [];
   const known = amounts.map((amount, at) => [amount, UNITS[at]]).filter(([amount]) => amount);
   if (!known.length) return String(value);
-  const shown = known.filter(([amount]) => Number(amount));
-  const parts = (shown.length ? shown : known.slice(0, 1)).map(([amount, unit]) => quantityText(String(Number(sign + amount)), "duration", placesOf(amount), unit));
-  return parts.join(/\s/.test(parts[0]) ? " " : "");
+  const written = known.map(([amount, of]) => [sign + amount, of, placesOf(amount)]);
+  const parts = unit ? inUnits(amounts.slice(2).map((amount) => Number(sign + (amount || 0))), unit, decimals) : written;
+  const shown = parts.filter(([amount]) => Number(amount));
+  const texts = (shown.length ? shown : parts.slice(-1)).map(([amount, of, places]) => quantityText(String(Number(amount)), "duration", places, of));
+  return texts.join(/\s/.test(texts[0]) ? " " : "");
+}
+
+/** Return the units down to `smallest` of weeks, days, hours, minutes and seconds; the first one has the sign. */
+function inUnits([weeks, ...parts], smallest, decimals) {
+  const seconds = [weeks * 7 + parts[0], ...parts.slice(1)].reduce((sum, part, at) => sum + part * SECONDS[at][1], 0);
+  const last = SECONDS.findIndex(([unit]) => unit === smallest);
+  const step = SECONDS[last][1] / 10 ** decimals;
+  let left = Math.round(Math.abs(seconds) / step) * step;
+  const found = SECONDS.slice(0, last + 1).map(([unit, size], at) => {
+    const amount = at < last ? Math.floor(left / size) : Number((left / size).toFixed(decimals));
+    left -= amount * size;
+    return [amount, unit, placesOf(String(amount))];
+  });
+  const first = found.find(([amount]) => amount);
+  if (first && seconds < 0) first[0] = -first[0];
+  return found;
 }

@@ -5,7 +5,7 @@ from typing import Any
 from datasphinx.agent.answers.references import ResultFacts, facts_of
 from datasphinx.agent.formatting.checks import with_formats
 from datasphinx.agent.schema.catalog import Catalog, Column, Table
-from datasphinx.agent.types import Result
+from datasphinx.agent.types import Interval, Result
 
 CATALOG = Catalog(
     "sqlite",
@@ -31,7 +31,7 @@ def facts_about(sql: str, rows: list[list[Any]], language: str = "en", **formats
     """Return the facts about `rows` of `sql`, whose outputs all have names."""
     outputs = sql.removeprefix("SELECT ").split(" FROM ")[0].replace("'%Y-%m', ", "").replace("'%Y', ", "").split(", ")
     columns = [item.split(" AS ")[-1].strip('"') for item in outputs]
-    kinds = {str: "string", int: "integer", float: "float", bool: "boolean", type(None): "null"}
+    kinds = {str: "string", int: "integer", float: "float", bool: "boolean", Interval: "interval", type(None): "null"}
     types = [next((kinds[type(row[at])] for row in rows if row[at] is not None), "null") for at in range(len(columns))]
     result = Result(columns=columns, types=types, rows=rows, truncated=False)
     return facts_of(with_formats(result, sql, CATALOG, formats, ["?"]), sql, CATALOG, language)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from datasphinx.agent.answers.references import Filled, ResultFacts, Said, facts_of, fill, unsupported
-from datasphinx.agent.types import Result
+from datasphinx.agent.types import Interval, Result
 from tests.agent.answers.tables import CATALOG, CITIES, COUNT, GRID, MONTHS, PLACES, SALES, TREND, YEARS, facts_about
 
 SPRINGS = (
@@ -153,6 +153,22 @@ def test_the_first_and_the_last_period_need_the_direction() -> None:
     text = "{1.u} ({1.month}), {-1.u} ({-1.month})."
     assert fill(text, facts_about(MONTHS, TREND), Said("?")).problems == (
         "{?change.u|...|...|...} has to say the direction",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{max.took:city} takes {max.took}{rest.took|, then {list.city:took}}.", "Berlin takes 1 day 6 hours, then Paris (3 hours) and Rome (2 hours)."),  # noqa: E501
+        ("{1.city} takes {1.took}.", "Berlin takes 1 day 6 hours."),
+        ("{min.took:city} takes {min.took}, all take {sum.took}.", "Rome takes 2 hours, all take 1 day 11 hours."),
+    ],
+)  # fmt: skip
+def test_intervals_are_quantities(text: str, expected: str) -> None:
+    rows = [["Berlin", Interval("P1DT6H20M0.5S")], ["Paris", Interval("PT2H50M")], ["Rome", Interval("PT2H10M")]]
+    assert (
+        filled(text, "SELECT city, SUM(late) AS took FROM orders GROUP BY city ORDER BY took DESC", rows).text
+        == expected
     )
 
 

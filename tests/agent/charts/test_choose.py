@@ -34,6 +34,14 @@ def test_periods_make_a_line(values: list[str], labels: list[str]) -> None:
     assert chart["option"]["series"] == [{"name": "Orders", "type": "line", "data": [0, 10]}]
 
 
+def test_intervals_are_drawn_in_a_unit_that_suits_them() -> None:
+    rows = [("a", "P1DT6H"), ("b", "PT36H"), ("c", "PT12H")]
+    chart = chart_of(result({"beer": "string", "took": "interval"}, *rows), "Duration")
+    assert chart and chart["type"] == "bar"
+    assert [series["data"] for series in chart["option"]["series"]] == [[30.0, 36.0, 12.0]]
+    assert "hours" in chart["option"]["yAxis"]["axisLabel"]["formatter"]
+
+
 def test_columns_in_the_format_of_years_are_periods() -> None:
     chart = chart_of(of_numbers("since", "integer year", 2022, 2023, None), "Orders")
 

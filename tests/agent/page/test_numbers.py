@@ -153,6 +153,14 @@ def test_the_page_writes_values_as_the_server_does(page: Page) -> None:
         *product(moments, map(ColumnFormat, ("year", "quarter", "month", "date", "datetime", "text"))),
         *product(range(1, 13), [ColumnFormat("month")]),
         *product(["P2985D", "P1Y2M3DT4H5M6.5S", "-P1D", "P0D"], [ColumnFormat("interval")]),
+        *product(
+            ["P29DT26H47M36.199141S", "-PT59M59.96S", "P0D", "PT0.04S"],
+            [
+                ColumnFormat("interval", 0, "hours"),
+                ColumnFormat("interval", 0, "minutes"),
+                ColumnFormat("interval", 1, "seconds"),
+            ],
+        ),
         *product([1.2e-11], [ColumnFormat("scientific", 3)]),
         *product([None, True, False], [ColumnFormat("boolean"), ColumnFormat("number", 2)]),
     ]
