@@ -38,7 +38,7 @@ def _without_column(condition: QueryCondition, language: Language, periods: int)
     """Return the words of a condition without its column; "" if they would not say what is meant."""
     operator, values = condition["operator"], condition["values"]
     if operator == "during":
-        return _values(condition, language)[0] if periods == 1 else ""
+        return _alternatives(_values(condition, language), language) if periods == 1 else ""
     says_all = all(isinstance(value, str) and sum(map(str.isalpha, value)) > 1 for value in values)
     if operator not in {"=", "≠"} or not says_all:
         return ""
@@ -48,8 +48,8 @@ def _without_column(condition: QueryCondition, language: Language, periods: int)
 
 def _values(condition: QueryCondition, language: Language) -> list[str]:
     if condition["operator"] == "during":
-        first, last = map(date.fromisoformat, condition["values"])
-        return [period_words(first, last, language)]
+        days = map(date.fromisoformat, condition["values"])
+        return [period_words(first, last, language) for first, last in zip(days, days, strict=True)]
     return [_value(value, language) for value in condition["values"]]
 
 
@@ -60,15 +60,14 @@ def _words(condition: QueryCondition, language: Language) -> str:
     if operator in {"missing", "present"}:
         return render(f"filter_{operator}", language, column=column)
     shown = _values(condition, language)
-    if operator == "during":
-        return f"{column} = {shown[0]}"
     if operator == "between":
         return render("filter_range", language, column=column, first=shown[0], last=shown[1])
     if operator in {"contains", "lacks", "starts", "ends"}:
         return render(f"filter_{operator}", language, column=column, value=shown[0])
     if operator == "≠" and len(shown) <= _MAX_VALUES:
         return f"{column} ≠ {', '.join(shown)}"
-    return f"{column} {operator} {_alternatives(shown, language)}"
+    sign = "=" if operator == "during" else operator
+    return f"{column} {sign} {_alternatives(shown, language)}"
 
 
 def _alternatives(shown: list[str], language: Language) -> str:

@@ -165,19 +165,25 @@ class QueryReader:
         return self._comparison(node, select)
 
     def _alternatives(self, node: exp.Or, select: exp.Select) -> QueryCondition | None:
-        """Return a condition for several values of one column, or a negated one that also holds of missing values."""
-        parts = [self._condition(part, select) for part in node.flatten()]
+        """Return a condition for several values or periods of one column, or a negated one that holds of NULL too."""
+        parts = [self._all_of(part, select) for part in node.flatten()]
         if len(parts) == 2 and {part and part["operator"] for part in parts} in (
             {"≠", "missing"},
             {"lacks", "missing"},
         ):
             differing, missing = sorted(filter(None, parts), key=lambda part: part["operator"] == "missing")
             return differing if differing["column"] == missing["column"] else None
-        conditions = [part for part in parts if part and part["operator"] == "="]
-        columns = {condition["column"] for condition in conditions}
-        if len(conditions) < len(parts) or len(columns) > 1:
+        conditions = [part for part in parts if part and part["operator"] in {"=", "during"}]
+        kinds = {(condition["column"], condition["operator"]) for condition in conditions}
+        if len(conditions) < len(parts) or len(kinds) > 1:
             return None
         return {**conditions[0], "values": [value for condition in conditions for value in condition["values"]]}
+
+    def _all_of(self, node: exp.Expr, select: exp.Select) -> QueryCondition | None:
+        """Return one condition for all that `node` joins by AND, such as the two ends of a range."""
+        found = [self._condition(part, select) for part in conjuncts(node)]
+        joint = merged([condition for condition in found if condition])
+        return joint[0] if None not in found and len(joint) == 1 else None
 
     def _comparison(self, node: exp.Expr, select: exp.Select) -> QueryCondition | None:
         if isinstance(node, exp.In):
@@ -391,8 +397,11 @@ def _in_days(unit: str, operator: str, values: list[Any], *, are_texts: bool) ->
     if not spans or len(spans) < len(values):
         return operator, []
     (first, _), (_, last) = spans[0], spans[-1]
-    if operator == "between" or (operator in {"=", "≠"} and len(spans) == 1):
-        return ("not during" if operator == "≠" else "during"), [first.isoformat(), last.isoformat()]
+    if operator == "between":
+        return "during", [first.isoformat(), last.isoformat()]
+    if operator in {"=", "≠"}:
+        different = [day.isoformat() for span in dict.fromkeys(spans) for day in span]
+        return ("not during" if operator == "≠" else "during"), different
     if operator in {"≥", "<"}:
         return operator, [first.isoformat()]
     if operator in {">", "≤"} and last < date.max:

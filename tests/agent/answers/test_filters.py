@@ -43,6 +43,10 @@ def condition(column: str, operator: str, *values: Any) -> QueryCondition:
         ([condition("status", "≠", "cancelled", "returned")], ["without cancelled or returned"]),
         ([condition("status", "=", "X"), condition("shop", "=", "17")], ["status = X", "shop = 17"]),
         ([condition("is open", "=", True), condition("stars", "=", 5)], ["is open = yes", "stars = 5"]),
+        (
+            [condition("day", "during", "2025-10-01", "2025-10-31", "2026-10-01", "2026-10-31")],
+            ["October 2025 or October 2026"],
+        ),  # noqa: E501
         ([YEAR, {**YEAR, "column": "shipped on"}], ["ordered on = 2024", "shipped on = 2024"]),
         ([condition("seller", "=", "Spain"), condition("buyer", "=", "Spain")], ["seller = Spain", "buyer = Spain"]),
     ],

@@ -103,7 +103,14 @@ DATES = Table(
         ("strftime('%Y', day) <= '9999'", None),
         ("strftime('%Y', day) < '2024-01-01'", None),
         ("strftime('%Y-%m', day) = '2024-01-01'", None),
-        ("strftime('%Y', day) IN ('2024', '2025')", None),
+        ("strftime('%Y', day) IN ('2024', '2025')", "day = 2024 or 2025"),
+        ("strftime('%Y', day) NOT IN ('2024', '2025')", "except day = 2024 or 2025"),
+        (
+            "(day >= '2024-05-01' AND day < '2024-06-01') OR (day >= '2025-05-01' AND day < '2025-06-01')",
+            "day = May 2024 or May 2025",
+        ),  # noqa: E501
+        ("(day >= '2024-05-01' AND day < '2024-06-01') OR (day >= '2025-05-01' AND plz = 'a')", None),
+        ("(day >= '2024-05-01' AND plz = 'a') OR day = '2025-05-01'", None),
         ("strftime('%Y', day) IS NULL", None),
         ("strftime('%Y', day) IS NOT NULL", None),
         ("strftime('%Y-%m', day) LIKE '2024%'", None),
