@@ -5,7 +5,7 @@ They are told without a model, from the parse tree, the catalog and stored value
 
 import re
 from collections.abc import Collection, Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from functools import cached_property, lru_cache
@@ -304,6 +304,12 @@ def _without_values(said: Mentions) -> str:
     return text
 
 
+def _without_used_values(said: Mentions, parts: _Parts) -> str:
+    """Return the question without the phrases that refer to stored values with which the statement compares."""
+    used = (link for link in said.values if any(f" {normal_form(link.value)} " in text for text in parts.forms))
+    return _without_values(replace(said, values=[*used]))
+
+
 def _readings(digits: str) -> frozenset[Decimal]:
     """Return the numbers that digits with points and commas may be; none for dates and versions, as 5.3.2024."""
     parts, marks = re.split("[.,]", digits), re.findall("[.,]", digits)
@@ -432,7 +438,7 @@ def _unsaid_numbers(said: Mentions, parts: _Parts) -> Iterator[str]:
 def _unused_values(said: Mentions, parts: _Parts) -> Iterator[str]:
     """Yield the phrases that are stored values, if neither they nor what else they stand for is in the statement."""
     meant: dict[str, set[str]] = {}
-    for link in (each for each in said.values if each.table in parts.near and _is_written_as(each)):
+    for link in (each for each in said.values if each.table in parts.near and _is_meant(each, parts)):
         meant.setdefault(link.phrase, set()).add(normal_form(link.value))
     for phrase in meant:
         form = normal_form(phrase)
@@ -441,9 +447,14 @@ def _unused_values(said: Mentions, parts: _Parts) -> Iterator[str]:
             yield phrase
 
 
-def _is_written_as(link: LinkedValue) -> bool:
-    """Return whether a phrase is written as the value that it refers to; codes are too short for another spelling."""
-    return len(link.value) >= _MIN_TEXT or link.phrase == link.value
+def _is_meant(link: LinkedValue, parts: _Parts) -> bool:
+    """Return whether a phrase means the value that it refers to; codes are too short for another spelling."""
+    if len(link.value) >= _MIN_TEXT or link.phrase == link.value:
+        return True
+    catalog = parts.query.catalog
+    stored = catalog.values.get((link.table, link.column)) or catalog.tables[link.table].column(link.column).examples
+    # A column with a longer value holds names, of which some are short.
+    return any(len(value) >= _MIN_TEXT for value in stored)
 
 
 def _unsaid_texts(said: Mentions, parts: _Parts) -> Iterator[str]:
@@ -481,7 +492,7 @@ def _unused_columns(said: Mentions, parts: _Parts) -> Iterator[tuple[str, Collec
     catalog = parts.query.catalog
     named: dict[tuple[str, ...], tuple[str, set[str]]] = {}
     table_names = {_stems(catalog.tables[key].name) for key in catalog.tables}
-    questions = [_stems(part) for part in _PART_END.split(said.question)]
+    questions = [_stems(part) for part in _PART_END.split(_without_used_values(said, parts))]
     words = {word for part in questions for word in part}
     for key in parts.near:
         for column in catalog.tables[key].columns:

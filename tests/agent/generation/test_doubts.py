@@ -197,6 +197,21 @@ def test_a_short_code_is_meant_only_as_it_is_written() -> None:
     assert "“WO”" in doubts("Sales in WO?", counted, values=[LinkedValue("sales", "city", "WO", "WO")])
 
 
+def test_a_short_name_among_names_is_meant_in_any_spelling() -> None:
+    named = replace(SALES, columns=(*SALES.columns, Column("country", "TEXT", examples=("Germany", "USA"))))
+    catalog = Catalog("sqlite", {"sales": named})
+    said = Mentions("Sales in the usa?", values=[LinkedValue("sales", "country", "USA", "usa")])
+    assert "“usa”" in "; ".join(doubts_about("SELECT COUNT(*) FROM sales", said, catalog, TODAY))
+
+
+def test_a_word_of_a_stored_value_names_no_column() -> None:
+    named = [LinkedValue("products", "product_name", "Price Hammer", "Price Hammer")]
+    sql = "SELECT COUNT(*) FROM products WHERE product_name = 'Price Hammer'"
+    assert doubts("How many of the Price Hammer?", sql, values=named) == ""
+    assert "“price”" in doubts("What is the price of the Price Hammer?", sql, values=named)
+    assert "“price”" in doubts("How many of the Price Hammer?", "SELECT COUNT(*) FROM products", values=named)
+
+
 def test_the_number_in_a_stored_value_is_no_figure() -> None:
     sql, link = (
         "SELECT COUNT(*) FROM sales WHERE city = 'E11'",
