@@ -106,6 +106,9 @@ def _forms(table: Table, column: Column) -> set[Words]:
     forms = {column_words} if set(column_words) - _GENERIC and (is_key or _strength(table, column)) else set()
     if is_declared:
         forms |= {(*table_words, _ANY_KEY), *([written] if set(written) - _GENERIC else ())}
+    if is_key and len(table_words) > 1 and table_words[-1:] == column_words:
+        # The key of `delay_codes` is a delay code.
+        forms.add(table_words)
     if is_key:
         forms |= {(*table_words, column_words[-1]), (*table_words, *column_words)}
     # A number named like a table is almost certainly its key; a text need not be.

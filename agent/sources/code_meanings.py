@@ -95,7 +95,9 @@ def _explained(
         listed: dict[str, dict[str, str]] = {}
         for row in rows:
             listed.setdefault(row[field[0]] if field else "", {})[row[code]] = row[meaning]
-        is_unique = sum(map(len, listed.values())) == len(rows)
+        is_unique = (
+            sum(map(len, listed.values())) == len(rows) == len({(*row[: len(field)], row[meaning]) for row in rows})
+        )
         if not is_unique or any(len(row[code]) > _MAX_CODE_CHARS for row in rows):
             continue
         found = [

@@ -34,6 +34,7 @@ def joins(*tables: Table) -> list[str]:
         (("games", "id", "home_team_id"), ("teams", "id"), "games.home_team_id -> teams.id"),
         (("visits", "id", "city"), ("cities", "id"), "visits.city -> cities.id"),
         (("flights", "id", "airline_code:TEXT"), ("airlines", "code:TEXT"), "flights.airline_code -> airlines.code"),
+        (("flights", "id", "delay_code:TEXT"), ("delay_codes", "code:TEXT"), "flights.delay_code -> delay_codes.code"),
         (("orders", "id", "order item id"), ("order items", "id"), "orders.order item id -> order items.id"),
         (("ratings", "id", "user_id"), ("users", "uid"), "ratings.user_id -> users.uid"),
         (("orders", "id", "personId"), ("people", "id"), "orders.personId -> people.id"),

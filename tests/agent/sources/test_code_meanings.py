@@ -68,6 +68,12 @@ def test_a_column_with_other_values_is_not_explained(tmp_path: Path) -> None:
     assert meanings(source) == {}
 
 
+def test_a_group_of_several_codes_is_not_their_meaning(tmp_path: Path) -> None:
+    table = "CREATE TABLE s (code TEXT, label TEXT); INSERT INTO s VALUES ('D', 'done'), ('L', 'done'), ('N', 'new')"
+
+    assert meanings(opened(tmp_path, SHIPMENTS + table)) == {}
+
+
 def test_two_tables_that_explain_the_same_codes_explain_none(tmp_path: Path) -> None:
     tables = "".join(
         f"CREATE TABLE {name} (c TEXT, m TEXT); INSERT INTO {name} VALUES ('D', '{d}'), ('L', '{name}');"
