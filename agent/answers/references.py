@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 from babel import Locale
@@ -41,6 +42,7 @@ _PERIODS = 12
 _VARIED = 3
 """The place of the words for values that rise and fall."""
 _COUNT, _PER_CENT = ColumnFormat("number", 0), ColumnFormat("percent", 1)
+_DIGITS = re.compile(r"[0-9]+")
 _ROW = re.compile(r"-?\d+")
 _SENTENCE_END = re.compile(r"[.!?\u2026](?=\s)|[\u3002\uff01\uff1f]")
 _UNIT = re.compile(r"\d\W?([^\W\d]+|%)$")
@@ -220,6 +222,7 @@ class _Resolver:
         for at, part in enumerate(template):
             if isinstance(part, str):
                 text += _without_start(part, unit)
+                self.year = self._typed_year(part) or self.year
                 self.sentence += len(_SENTENCE_END.findall(part))
                 before, unit = ("", "") if part else (before, unit)
                 continue
@@ -235,6 +238,12 @@ class _Resolver:
             text += value
             before, unit = value, _unit_of(value)
         return text
+
+    def _typed_year(self, text: str) -> int | None:
+        """Return the last number of `text` that is the year of a column."""
+        known = {str(column.year) for column in self.facts.columns if column.year}
+        typed = [digits for digits in _DIGITS.findall(text) if digits in known]
+        return int(typed[-1]) if typed else None
 
     def _place(self, reference: Reference, start: int, end: int, used: Sequence[_Use]) -> FilledValue:
         name = re.split("[.:]", reference.selection, maxsplit=1)[0]
@@ -609,13 +618,15 @@ def _bare_forms(template: Template) -> set[int]:
     """Return the places of plural forms beside which their value does not stand.
 
     A value with several forms stands once, before the last of the first ones in a row: `There {n#is|are} {n#cat|cats}`
-    is "There are 3 cats". It stands before none if the text has it without a form.
+    is "There are 3 cats". It stands before none if the text, or one of the forms, has it without a form.
     """
     places: dict[str, list[int]] = {}
+    plain = {part.selection for part in template if isinstance(part, Reference) and not part.chooses_by}
     for at, part in enumerate(template):
         if isinstance(part, Reference) and part.chooses_by == "number":
             places.setdefault(part.selection, []).append(at)
-    plain = {part.selection for part in template if isinstance(part, Reference) and not part.chooses_by}
+            inner = (one.selection for one in chain.from_iterable(part.words) if isinstance(one, Reference))
+            plain |= {part.selection}.intersection(inner)
     bare: set[int] = set()
     for selection, forms in places.items():
         if selection in plain:
@@ -747,7 +758,8 @@ def _problems_of_extremes(facts: ResultFacts, used: Sequence[_Use], prefix: str)
         own = [one for one in used if one.column == at]
         shown = {one.shown for one in own} - {at}
         rows = own[0].rows
-        if shown and len(rows) > 1 and len(shown) > 1:
+        differing = [one for one in shown if len({_hashable(facts.rows[row][one]) for row in rows}) > 1]
+        if len(differing) > 1:
             yield "rows are tied, so that only one column of them can be named"
         elif shown and not all(facts.identifies(shown, row) for row in rows):
             yield f"the references beside {prefix}{facts.columns[at].name} do not tell which row is meant"

@@ -292,8 +292,12 @@ def _ranking(tree: exp.Expr, kept: tuple[exp.Window, Any] | None) -> dict[str, A
     rank, count = kept
     inner, first = rank.find_ancestor(exp.Select), rank.args["order"].expressions[0]
     names = {item.alias_or_name for item in (inner.selects if inner else ()) if _is_same(item.unalias(), first.this)}
-    outputs = [output.unalias() for output in tree.selects]
-    at = next((at for at, one in enumerate(outputs) if isinstance(one, exp.Column) and one.name in names), None)
+    if inner is tree:
+        found = (at for at, output in enumerate(tree.selects) if output.alias_or_name in names)
+    else:
+        outputs = (output.unalias() for output in tree.selects)
+        found = (at for at, one in enumerate(outputs) if isinstance(one, exp.Column) and one.name in names)
+    at = next(found, None)
     return {
         "ranked_by": None if at is None else (at, bool(first.args.get("desc"))),
         "is_one_per_group": isinstance(rank.this, exp.RowNumber) and count == 1 and bool(rank.args.get("partition_by")),
@@ -315,10 +319,11 @@ def _kept_rank(tree: exp.Expr, nodes: Sequence[exp.Expr]) -> tuple[exp.Window, A
         return None
     conditions = list(conjuncts(tree.args.get("qualify" if is_own else "where")))
     match conditions:
-        case [exp.EQ() | exp.LT() | exp.LTE() as one] if isinstance(one.this, exp.Column):
+        case [exp.EQ() | exp.LT() | exp.LTE() as one] if isinstance(one.this, exp.Column | exp.Window):
             count = constant(one.expression)
             is_first = count == 1 if isinstance(one, exp.EQ) else count is not None
-            return (ranks[0], count) if is_first and one.this.name == ranks[0].parent.alias_or_name else None  # type: ignore[union-attr]
+            is_rank = one.this is ranks[0] or one.this.name == ranks[0].parent.alias_or_name  # type: ignore[union-attr]
+            return (ranks[0], count) if is_first and is_rank else None
     return None
 
 

@@ -149,6 +149,30 @@ def test_a_unit_may_be_typed_in_another_case(text: str, expected: str) -> None:
     assert fill(text, facts, Said("?")).text == expected.replace("mit", "Mit")
 
 
+def test_a_form_may_have_the_number_itself() -> None:
+    text = "Yes, {rows#one city has|{rows} cities have} orders."
+    assert filled(text, CITIES, SALES).text == "Yes, 3 cities have orders."
+    assert filled(text, CITIES, SALES[:1]).text == "Yes, one city has orders."
+
+
+def test_what_all_tied_rows_share_may_be_named_beside_what_tells_them_apart() -> None:
+    sql = "SELECT city, hour, AVG(total) AS t FROM orders GROUP BY city, hour ORDER BY city, hour"
+    rows = [["A", 6, 9.5], ["A", 9, 7.5], ["A", 17, 9.5], ["B", 6, 8.5]]
+    text = "Highest in {max.t:city} at {max.t:hour}, {max.t}."
+    assert filled(text, sql, rows).text == "Highest in A at 6 and 17, 9.5."
+    assert not filled(text, sql, [*rows, ["B", 17, 9.5]]).text
+
+
+def test_the_highest_of_the_first_rows_of_each_group_is_the_highest_of_all() -> None:
+    sql = (
+        "SELECT city, day, COUNT(*) AS n FROM orders GROUP BY city, day "
+        "QUALIFY ROW_NUMBER() OVER (PARTITION BY city ORDER BY COUNT(*) DESC, day) <= 2 ORDER BY city"
+    )
+    rows = [["A", "2024-01-05", 3], ["A", "2024-01-09", 2], ["B", "2024-01-05", 7]]
+    assert filled("{max.n} in {max.n:city}.", sql, rows).text == "7 in B."
+    assert not filled("{min.n} in {min.n:city}.", sql, rows).text
+
+
 def test_the_first_and_the_last_period_need_the_direction() -> None:
     text = "{1.u} ({1.month}), {-1.u} ({-1.month})."
     assert fill(text, facts_about(MONTHS, TREND), Said("?")).problems == (
@@ -339,6 +363,12 @@ def test_the_year_of_months_is_named_once_in_a_text() -> None:
 )
 def test_the_year_of_months_is_named_where_the_first_one_is(text: str, expected: str) -> None:
     assert filled(text, MONTHS, TREND).text == expected
+
+
+def test_a_year_that_the_text_names_is_not_told_again() -> None:
+    facts, said = facts_about(MONTHS, TREND), Said("Best month of 2024?")
+    assert fill("In 2024, {max.u:month} was best.", facts, said).text == "In 2024, March was best."
+    assert fill("{max.u:month} was best of 2024.", facts, said).text == "March 2024 was best of 2024."
 
 
 def test_the_rest_of_the_months_follows_their_year() -> None:
