@@ -364,7 +364,16 @@ def format_value(value: Any, fmt: ColumnFormat, language: Language, *, in_senten
     number = number_of(value) if fmt.is_quantity else None
     if number is not None:
         return _number_text(number, fmt, language)
-    return _plain(value)
+    return _list_text(value, language, in_sentence) if isinstance(value, list) else _plain(value)
+
+
+def _list_text(values: list[Any], language: Language, in_sentence: bool) -> str:
+    """Return the values of an array as a list; those of nested ones as JSON."""
+    if any(isinstance(value, list | dict) for value in values):
+        return _plain(values)
+    texts = [format_value(value, ColumnFormat(), language) for value in values]
+    text = joined(texts, language) if in_sentence else CONVENTIONS[language].list_comma.join(texts)
+    return one_line(text, _TEXT_CHARS) or "–"
 
 
 def common_year(values: Sequence[Any], fmt: ColumnFormat) -> int | None:

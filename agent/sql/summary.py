@@ -191,6 +191,8 @@ class QueryReader:
         if isinstance(node, exp.Between):
             bounds = [constant(node.args["low"]), constant(node.args["high"])]
             return self._on_column(node.this, select, "between", bounds)
+        if (element := _element(node)) is not None:
+            return self._on_column(element.this, select, "contains", [constant(element.expression)])
         operator = OPERATORS.get(type(node))
         if operator is None:
             return None
@@ -331,6 +333,15 @@ def singular(words: str) -> str:
         if words.endswith(ending) and len(words) > len(ending) + 1:
             return words[: -len(ending)] + replacement
     return words[:-1] if words.endswith("s") and not words.endswith(("ss", "us", "is")) and len(words) > 3 else words
+
+
+def _element(node: exp.Expr) -> exp.ArrayContains | None:
+    """Return the array and its element if `node` says that a column contains it, as `'a' = ANY(tags)` does."""
+    if isinstance(node, exp.EQ) and isinstance(node.expression, exp.Any):
+        node = exp.ArrayContains(this=node.expression.this.unnest(), expression=node.this)
+    if not isinstance(node, exp.ArrayContains) or not isinstance(node.this, exp.Column):
+        return None
+    return node if isinstance(constant(node.expression), str) else None
 
 
 def _joins_columns(node: exp.Expr) -> bool:

@@ -27,6 +27,9 @@ export function valueText(value, { kind = "text", decimals = 0, unit = "" } = {}
   if (kind === "interval") return intervalText(value, unit, decimals);
   const digits = digitsOf(value);
   if (QUANTITIES.includes(kind) && digits !== null) return quantityText(digits, kind, decimals, unit);
+  if (Array.isArray(value) && !value.some((each) => typeof each === "object" && each !== null)) {
+    return value.map((each) => valueText(each)).join(current() === "zh" ? "、" : ", ") || "–";
+  }
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 

@@ -86,6 +86,7 @@ def texts(kind: str, *cells: Any, spec: str = "", language: str = "en", in_sente
         ("string", ["007", "1e5"], "", ["007", "1e5"]),
         ("boolean", [True, False], "", ["yes", "no"]),
         ("json", [{"a": 1}], "", ['{"a": 1}']),
+        ("array", [["a", None, True], [], [1.5, 2], [["a"]]], "", ["a, –, yes", "–", "1.5, 2", '[["a"]]']),
         ("decimal", ["NaN", 1.5], "percent", ["NaN", "1.5"]),
     ],
 )  # fmt: skip
@@ -99,6 +100,7 @@ def test_a_column_has_one_format(kind: str, cells: list[Any], spec: str, expecte
         ("float", 53209.92, "currency USD", ["$53,209.92", "53.209,92\xa0$", "53\xa0209,92\xa0$", "US$53,209.92"]),
         ("string", "2025-Q1", "", ["Q1 2025", "Q1 2025", "1-й кв. 2025", "2025年第1季度"]),
         ("date", "2025-04-01", "quarter", ["Q2 2025", "Q2 2025", "2-й кв. 2025", "2025年第2季度"]),
+        ("array", ["a", "b", "c"], "", ["a, b and c", "a, b und c", "a, b и c", "a、b和c"]),
         ("integer", 2, "quarter", ["2", "2", "2", "2"]),
         ("integer", 7, "week", ["7", "7", "7", "7"]),
         ("date", "2025-01-06", "week", ["January 6, 2025", "6. Januar 2025", "6 января 2025 года", "2025年1月6日"]),

@@ -161,6 +161,7 @@ def test_the_page_writes_values_as_the_server_does(page: Page) -> None:
                 ColumnFormat("interval", 1, "seconds"),
             ],
         ),
+        *product([["a", None, True], [], [1.5, 2], [["a"]]], [ColumnFormat()]),
         *product([1.2e-11], [ColumnFormat("scientific", 3)]),
         *product([None, True, False], [ColumnFormat("boolean"), ColumnFormat("number", 2)]),
     ]

@@ -52,6 +52,16 @@ def test_negations_have_words_on_every_dialect() -> None:
             assert [each["operator"] for each in summary["conditions"]] == [words]
 
 
+@pytest.mark.parametrize(
+    ("dialect", "condition"), [("postgres", "'a' = ANY(tags)"), ("duckdb", "list_contains(tags, 'a')")]
+)
+def test_an_element_of_an_array_is_told(dialect: str, condition: str) -> None:
+    known = Catalog(dialect, {"posts": Table("posts", (Column("tags", "TEXT[]"),))})
+    for where, words in ((condition, "tags contains a"), (f"NOT {condition}", "tags does not contain a")):
+        summary = summarize_query(f"SELECT 1 FROM posts WHERE {where}", known)
+        assert condition_words(summary["conditions"], "en") == [words]
+
+
 def test_a_flag_is_told_as_yes_or_no() -> None:
     assert _words("active", "sqlite")[0] == ["active = yes"]
     assert _words("NOT active", "sqlite")[0] == ["active = no"]
