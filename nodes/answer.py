@@ -294,12 +294,17 @@ def _reservations(rows: _Rows, not_answered: Sequence[str]) -> list[str]:
 
 
 def _ends_of_data(rows: _Rows) -> str:
-    """Return where the data end, if the statement found nothing and compares with a date after that; else ""."""
+    """Return where the data begin or end, if the statement found nothing and compares with dates outside; else ""."""
     language = rows.question.language
-    ends = ends_of_dates(rows.bound, rows.source).items() if finds_nothing(rows.result) else ()
-    labels = ((axis_title(name.rpartition(".")[2], language), format_single(last, language)) for name, last in ends)
+    ends = ends_of_dates(rows.bound, rows.source) if finds_nothing(rows.result) else ()
     return CONVENTIONS[language].space.join(
-        render("last_date", language, column=column, last=last) for column, last in labels
+        render(
+            "last_date" if end.is_last else "first_date",
+            language,
+            column=axis_title(end.column.rpartition(".")[2], language),
+            date=format_single(end.value, language),
+        )
+        for end in ends
     )
 
 

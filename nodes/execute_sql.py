@@ -115,5 +115,6 @@ def _blank_doubt(execution: Execution, state: State, services: Services) -> list
     sql, source = execution.sql, execution.source
     if not may_be_mistaken(sql, source):
         return []
-    told = (f"{column} ends on {last}" for column, last in ends_of_dates(sql, source).items())
+    ends = ends_of_dates(sql, source)
+    told = (f"{end.column} {'ends' if end.is_last else 'begins'} on {end.value}" for end in ends)
     return ["; ".join([f"this query returns {summary_of(result, sql, source)}", *told])]

@@ -23,13 +23,13 @@ def may_be_mistaken(sql: str, source: Source) -> bool:
     """Return whether the blank result of `sql` may come from a mistake.
 
     It does not if tables are joined along keys, and some row fulfils the conditions on each column: then none fulfils
-    all of them. Conditions that compare with no value, as IS NULL does, are what was asked. Dates after the last one
-    are told to the user. A statement with other conditions may be mistaken.
+    all of them. Conditions that compare with no value, as IS NULL does, are what was asked. Dates before the first
+    or after the last one are told to the user. A statement with other conditions may be mistaken.
     """
     query = resolved_query(sql, source.catalog)
     if query is None or any(select.find(*_OTHER_CONDITIONS) for _, select in query.selects()):
         return True
-    ends = {name.lower() for name in ends_of_dates(sql, source)}
+    ends = {end.column.lower() for end in ends_of_dates(sql, source)}
     try:
         # What an exclusion finds is what must not be there.
         scopes = [scope for scope, select in query.selects() if select.find_ancestor(exp.Not) is None]

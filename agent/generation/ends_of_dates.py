@@ -1,6 +1,7 @@
-"""Where the stored dates end that a statement asks for: the usual reason why it finds nothing."""
+"""Where the stored dates begin and end of which a statement asks for others: the usual reason why it finds nothing."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from sqlglot import exp
 
@@ -8,38 +9,65 @@ from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.guard import shared_nodes
 from datasphinx.agent.sql.names import referenced_names
 
+_DAY = len("2025-12-31")
 
-def ends_of_dates(sql: str, source: Source) -> dict[str, str]:
-    """Return the last value of each column of dates of which the conditions of `sql` ask for later ones.
 
-    The columns have their tables before them. There are none if row rules hide some of the values.
+class EndOfDates(NamedTuple):
+    """The first or last stored value of a column, which has its table before it."""
+
+    column: str
+    value: str
+    is_last: bool
+
+
+def ends_of_dates(sql: str, source: Source) -> list[EndOfDates]:
+    """Return the ends of the columns of dates of which the conditions of `sql` ask for later or earlier ones.
+
+    There are none if row rules hide some of the values.
     """
     if source.access:
-        return {}
+        return []
     used = {name.lower() for name in referenced_names(sql, source.catalog).columns}
     bounds = [
-        (column.name.lower(), literal.name)
+        (column.name.lower(), literal.name, is_lower, is_excluded)
         for where in shared_nodes(sql, source.catalog.dialect, exp.Where)
-        for compared, bound in _lower_bounds(where)
+        for compared, bound, is_lower, is_excluded in _bounds(where)
         for column in compared.find_all(exp.Column)
         for literal in bound.find_all(exp.Literal)
         if literal.name[:4].isdecimal() and literal.name[4:5] in ("", "-")
     ]
-    return {
-        f"{table.key}.{column.name}": column.maximum
+    return [
+        EndOfDates(f"{table.key}.{column.name}", end, is_last)
         for table in source.catalog.tables.values()
         for column in table.columns
-        if column.type_class != "number" and column.maximum
-        if f"{table.key}.{column.name}".lower() in used
-        if any(name == column.name.lower() and bound > column.maximum for name, bound in bounds)
-    }
+        if column.type_class != "number" and f"{table.key}.{column.name}".lower() in used
+        for end, is_last in ((column.minimum, False), (column.maximum, True))
+        if end
+        and any(
+            name == column.name.lower()
+            and is_lower == is_last
+            and (bound > end if is_last else _is_before(bound, end, is_excluded=is_excluded))
+            for name, bound, is_lower, is_excluded in bounds
+        )
+    ]
 
 
-def _lower_bounds(where: exp.Where) -> Iterator[tuple[exp.Expr, exp.Expr]]:
-    """Yield each side of a comparison that is at least as large as the other, and the other."""
-    for node in where.find_all(exp.EQ, exp.GT, exp.GTE):
-        yield node.this, node.expression
-    for node in where.find_all(exp.LT, exp.LTE):
-        yield node.expression, node.this
+def _is_before(bound: str, first: str, *, is_excluded: bool) -> bool:
+    """Return whether all values up to `bound`, a day or a longer period, are before the day of `first`."""
+    bound, first = bound[:_DAY], first[: min(len(bound), _DAY)]
+    return bound < first or (is_excluded and bound == first)
+
+
+def _bounds(where: exp.Where) -> Iterator[tuple[exp.Expr, exp.Expr, bool, bool]]:
+    """Yield what each comparison compares, with what, whether this is a lower bound, and whether it is excluded."""
+    for node in where.find_all(exp.EQ, exp.GT, exp.GTE, exp.LT, exp.LTE):
+        is_excluded = isinstance(node, exp.GT | exp.LT)
+        if not isinstance(node, exp.LT | exp.LTE):
+            yield node.this, node.expression, True, is_excluded
+            yield node.expression, node.this, False, is_excluded
+        if not isinstance(node, exp.GT | exp.GTE):
+            yield node.this, node.expression, False, is_excluded
+            yield node.expression, node.this, True, is_excluded
     for between in where.find_all(exp.Between):
-        yield between.this, between.args["low"]
+        yield between.this, between.args["low"], True, False
+        yield between.this, between.args["high"], False, False

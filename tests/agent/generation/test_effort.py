@@ -58,6 +58,24 @@ def test_an_empty_value_is_told_with_the_end_of_the_dates_that_were_read(asking:
     assert "- this query returns one empty value; orders.ordered_on ends on 2025-12-31" in prompt
 
 
+@pytest.mark.parametrize(
+    ("condition", "is_told"),
+    [
+        ("ordered_on >= '2019-01-01' AND ordered_on < '2020-01-01'", True),
+        ("ordered_on BETWEEN '2019-01-01' AND '2019-12-31'", True),
+        ("strftime('%Y', ordered_on) = '2019'", True),
+        ("ordered_on > '2019-01-01' AND total_amount < 0", False),
+        ("strftime('%Y', ordered_on) = '2024' AND total_amount < 0", False),
+    ],
+)
+def test_a_period_before_the_data_says_where_they_begin(asking: MakeAgent, condition: str, is_told: bool) -> None:
+    agent = asking({"sql": f"SELECT COUNT(*) AS n FROM orders WHERE {condition}"})
+    answer = agent.ask("How many such orders in 2019?")["answer"]
+
+    assert ("The data begin later: the first date of “Ordered on” is January" in answer) == is_told
+    assert ("SQLValidation" not in calls(agent)) or not is_told
+
+
 def test_the_end_of_dates_is_not_told_for_conditions_that_all_dates_meet(asking: MakeAgent) -> None:
     agent = asking({"sql": "SELECT SUM(total_amount) FROM orders WHERE ordered_on < '2030-01-01' AND total_amount < 0"})
 
