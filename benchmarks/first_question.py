@@ -28,6 +28,7 @@ from datasphinx.agent.retrieval.linked_values import linked_values
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import SourceSettings, load_settings
 from datasphinx.agent.sources import profile
+from datasphinx.agent.sources.background import stop_all
 from datasphinx.agent.sources.source import Source, open_source
 from datasphinx.agent.types import Limits
 
@@ -127,6 +128,8 @@ def _ask(url: str, cache: Path, times: dict[str, list[tuple[float, float]]]) -> 
         print(f"statements: {statements[0]} until the answer")
     _timed(times, "second question, until the answer", ask)
     services.close()
+    # The work in the background would take time of the next run.
+    stop_all()
 
 
 @contextmanager
