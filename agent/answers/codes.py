@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from datasphinx.agent.messages import CONVENTIONS, Language, render
-from datasphinx.agent.retrieval.linked_values import codes_in
 from datasphinx.agent.schema.catalog import Catalog
+from datasphinx.agent.schema.codes import codes_in
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.sql.guard import shared_nodes
 from datasphinx.agent.sql.output_columns import output_columns

@@ -19,8 +19,9 @@ from datasphinx.agent.generation.definitions import relevant_knowledge
 from datasphinx.agent.generation.question import Question
 from datasphinx.agent.knowledge.prompt import definition_text
 from datasphinx.agent.messages import Language, Message, language_of
-from datasphinx.agent.retrieval.linked_values import LinkedValue, coded_values, codes_in
+from datasphinx.agent.retrieval.linked_values import LinkedValue, coded_values
 from datasphinx.agent.schema.catalog import Catalog, Column, Table
+from datasphinx.agent.schema.codes import codes_in
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.schema.words import han_runs, normal_form, spelt_words, stem
 from datasphinx.agent.sources.source import Source

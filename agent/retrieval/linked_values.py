@@ -32,10 +32,6 @@ _MIN_FUZZY_SCORE = 0.73
 
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _QUOTED = re.compile(r"\"([^\"]+)\"|“([^”]+)”|«([^»]+)»|「([^」]+)」|‘([^’]+)’|(?<!\w)'([^']+(?:'\w[^']*)*)'(?!\w)")
-_CODE = re.compile(
-    r"(?<![\w'-])['\"]?([\w.+]{1,12})['\"]?\s*(=|:|->|→|[-–—](?=\s))\s*['\"]?([^\s,;|/()=:'\"][^,;|/()=:'\"]*?)"
-    r"['\"]?(?=\s*(?:[,;|/)]|$)|\s+[\w.+]{1,12}\s*=)"
-)
 _NUMBER_OR_DATE = re.compile(r"\d+([.,:]\d+)*|\d{4}-(0\d|1[0-2])(-\d\d)?")
 _PART_END = re.compile(r"[,;:(，；：（]")
 _SENTENCE_END = re.compile(r"(?:^|[.!?:;。！？：]\s*)[\"'“«]?$")
@@ -153,19 +149,6 @@ def _has_phrase(question: str, meaning: str) -> bool:
     part = _PART_END.split(meaning, maxsplit=1)[0]
     phrase, said = (f" {' '.join(map(stem, spelt_words(text)))} " for text in (part, question))
     return not content_words(part) and len(phrase.split()) > 1 and phrase in said
-
-
-def codes_in(comment: str) -> dict[str, str]:
-    """Return the meanings in a comment that lists codes; empty if it lists none.
-
-    >>> codes_in("state of the unit: D = down, U = up and running")
-    {'D': 'down', 'U': 'up and running'}
-    >>> codes_in("1 - new; 2 - paid")
-    {'1': 'new', '2': 'paid'}
-    """
-    pairs = _CODE.findall(comment)
-    is_list = len(pairs) > 1 or any(sign == "=" for _, sign, _ in pairs)
-    return {code: meaning.strip() for code, sign, meaning in pairs} if is_list else {}
 
 
 def named_spans(question: str) -> list[tuple[str, bool]]:

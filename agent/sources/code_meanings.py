@@ -6,8 +6,8 @@ from itertools import islice, permutations
 
 from datasphinx.agent.errors import DatasphinxError
 from datasphinx.agent.record.step import not_recorded
-from datasphinx.agent.retrieval.linked_values import codes_in
 from datasphinx.agent.schema.catalog import Catalog, Column, ColumnKey, Table
+from datasphinx.agent.schema.codes import codes_in
 from datasphinx.agent.schema.describe import Meanings, quoted_key
 from datasphinx.agent.schema.personal import personal_content
 from datasphinx.agent.schema.words import words

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from sqlglot import exp
 
 from datasphinx.agent.schema.catalog import Catalog, Column, Table
+from datasphinx.agent.schema.codes import codes_in
 from datasphinx.agent.schema.words import readable
 from datasphinx.agent.sql.guard import shared_trees
 from datasphinx.agent.sql.meaning import has_times as holds_times
@@ -244,6 +245,8 @@ class QueryReader:
         if operator == "between" and all(_is_date(value) for value in values):
             operator = "during"
         values = [value[:10] if _is_date(value) else value for value in values]
+        if operator in {"=", "≠"}:
+            values = [self._meaning(value, node, select) for value in values]
         # As texts, they have no separators.
         values = [str(value) if self._is_code_or_year(value, node, select) else value for value in values]
         return QueryCondition(column=name, operator=operator, values=values)
@@ -254,6 +257,12 @@ class QueryReader:
             column.type_class in ("date", "datetime") or days_in(column.minimum or "")
             for column, _ in self._stored(node, select)
         )
+
+    def _meaning(self, value: Any, node: exp.Expr, select: exp.Select) -> Any:
+        """Return the meaning of a code, if the comment of its column has it; any other value unchanged."""
+        found = [codes_in(column.comment or "").get(str(value), "") for column, _ in self._stored(node, select)]
+        # "18 - 64" is a range, and "10:30" a time.
+        return next((meaning for meaning in found if meaning and not meaning[0].isdigit()), value)
 
     def _is_code_or_year(self, value: Any, node: exp.Expr, select: exp.Select) -> bool:
         """Return whether `value` is a whole number beside a key, or a year as far as the bounds of its column tell."""

@@ -11,8 +11,8 @@ from typing_extensions import TypedDict
 from datasphinx.agent.answers.starting_questions import StartingQuestion, starting_questions
 from datasphinx.agent.knowledge.labels import meanings_of
 from datasphinx.agent.proposals import may_explain
-from datasphinx.agent.retrieval.linked_values import codes_in
 from datasphinx.agent.schema.catalog import Catalog, Column, ColumnKey, Table
+from datasphinx.agent.schema.codes import codes_in
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.schema.personal import personal_content
 from datasphinx.agent.server.errors import accepted_language

@@ -126,7 +126,7 @@ def test_a_label_has_the_meaning_of_a_code(catalog: Catalog) -> None:
     statements = [f"{COUNT} AS o WHERE o.channel = 'P'", f"{COUNT} WHERE channel IN ('W', 'S')"]
     options = options_of(statements, catalog, "en", {("orders", "channel"): {"P": "phone", "W": "web"}})
 
-    assert [option.label for option in options] == ["Channel = phone", "Channel = web or S"]
+    assert [option.label for option in options] == ["Channel = phone", "Channel = web or store"]
     assert [option.sql for option in options] == statements
 
 

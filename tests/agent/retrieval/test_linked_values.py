@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from datasphinx.agent.retrieval.linked_values import LinkedValue, coded_values, codes_in, linked_values
+from datasphinx.agent.retrieval.linked_values import LinkedValue, coded_values, linked_values
 from datasphinx.agent.retrieval.value_index import ValueIndex
 from datasphinx.agent.schema.catalog import Catalog, Column, Table
+from datasphinx.agent.schema.codes import codes_in
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import Settings
 from datasphinx.agent.sources.source import Source

@@ -62,6 +62,18 @@ def test_an_element_of_an_array_is_told(dialect: str, condition: str) -> None:
         assert condition_words(summary["conditions"], "en") == [words]
 
 
+def test_a_code_is_told_with_the_meaning_that_its_comment_has() -> None:
+    columns = (
+        Column("status", "TEXT", comment="OK, CNX = cancelled, DIV = diverted"),
+        Column("low_cost", "INTEGER", comment="0 = no, 1 = yes"),
+    )
+    known = Catalog("sqlite", {"flights": Table("flights", columns)})
+    where = "status <> 'CNX' AND status IN ('OK', 'DIV') AND low_cost = 1"
+    summary = summarize_query(f"SELECT 1 FROM flights WHERE {where}", known)
+    told = ["status ≠ cancelled", "status = OK or diverted", "low cost = yes"]
+    assert condition_words(summary["conditions"], "en") == told
+
+
 def test_a_flag_is_told_as_yes_or_no() -> None:
     assert _words("active", "sqlite")[0] == ["active = yes"]
     assert _words("NOT active", "sqlite")[0] == ["active = no"]
