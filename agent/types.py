@@ -272,6 +272,8 @@ class Preview(TypedDict):
     more: bool
     """Whether there are more rows than counted."""
     first: Any
+    format: NotRequired[dict[str, Any]]
+    """The format of `first`, as in `Result`; absent in questions of earlier versions."""
 
 
 class Option(TypedDict):

@@ -273,7 +273,7 @@ def _alternatives(rows: _Rows) -> list[Alternative]:
     meanings = source.code_meanings(question.columns)
     try:
         _, *others = options_of(written, source.catalog, question.language, meanings)
-        return alternatives(others, rows.result, source, question.rejected_sql)
+        return alternatives(others, rows.result, source, question.rejected_sql, [rows.said.question, *rows.said.texts])
     except DatasphinxError as error:
         # The draft is an answer without them.
         note(f"no alternatives: {error}")

@@ -12,7 +12,14 @@ from datasphinx.agent.charts.echarts import asked_chart, chart_of
 from datasphinx.agent.core.failure import error_info, full_text
 from datasphinx.agent.errors import InvalidOutputType
 from datasphinx.agent.formatting.filters import short_words
-from datasphinx.agent.formatting.formats import answer_table, format_rows, format_single, format_value, formats_of
+from datasphinx.agent.formatting.formats import (
+    ColumnFormat,
+    answer_table,
+    format_rows,
+    format_single,
+    format_value,
+    formats_of,
+)
 from datasphinx.agent.messages import CONVENTIONS, Language, language_in, render
 from datasphinx.agent.record.step import note
 from datasphinx.agent.types import (
@@ -178,7 +185,8 @@ def option_text(option: Option, clarification: ClarifyingQuestion) -> str:
     if preview["rows"] == 0:
         return f"{option['label']} ({render('preview_nothing', language)})"
     if preview["rows"] == 1 and preview["first"] is not None:
-        return f"{option['label']} ({format_single(preview['first'], language)})"
+        shown = format_value(preview["first"], ColumnFormat(**preview.get("format", {})), language)
+        return f"{option['label']} ({shown})"
     count = f"{format_single(preview['rows'], language)}{'+' if preview['more'] else ''}"
     return f"{option['label']} ({render('preview_rows', language, count=count)})"
 

@@ -20,6 +20,7 @@ from datasphinx.agent.errors import (
     StatementError,
     StatementTimeout,
 )
+from datasphinx.agent.formatting.checks import with_formats
 from datasphinx.agent.generation.definitions import relevant_knowledge
 from datasphinx.agent.generation.prompt import form_task, question_messages
 from datasphinx.agent.generation.question import Question
@@ -165,7 +166,8 @@ def compare_readings(
         SourceUnreachable, PermissionDenied: see `Source.execute`.
     """
     text, shortened = one_line(text or "", _MAX_QUESTION_CHARS), _shortened(options)
-    readings = distinct_readings(shortened, source, question.rejected_sql)
+    said = [question.text, *question.answers, source.instructions]
+    readings = distinct_readings(shortened, source, question.rejected_sql, said)
     hashes = [reading.result_hash for reading in readings]
     results = hashes if all(hashes) else []
     problem = question_problem(text, [option.label for option in shortened], question.clarifications, results)
@@ -238,20 +240,22 @@ def is_sql(text: str) -> bool:
     return bool(_SQL.search(text))
 
 
-def distinct_readings(options: Sequence[ReadingOption], source: Source, rejected: Collection[str]) -> list[Reading]:
+def distinct_readings(
+    options: Sequence[ReadingOption], source: Source, rejected: Collection[str], said: Sequence[str] = ()
+) -> list[Reading]:
     """Return the readings that return different results, with previews, in the order of `options`.
 
     The statements run on `source` with a limit of 200 rows and 5 seconds. Readings whose statement is refused or names
     unknown tables or columns are dropped, and so are readings whose statement is in `rejected`. A reading without a
     statement, with a truncated result or with a timeout counts as different from all others. Of several readings with
-    equal rows an ordered one is kept.
+    equal rows an ordered one is kept. Previews have the formats of their readings; for `said` see `with_formats`.
 
     Raises:
         SourceUnreachable, PermissionDenied: see `Source.execute`.
     """
     limits = replace(source.limits, row_limit=ROW_LIMIT, timeout_s=min(source.limits.timeout_s, _TIMEOUT_S))
     limited = replace(source, limits=limits)
-    readings = [reading for option in options if (reading := _execute_reading(option, limited))]
+    readings = [reading for option in options if (reading := _execute_reading(option, limited, said))]
     distinct: list[Reading] = []
     for reading in sorted(readings, key=lambda reading: reading.order is None):
         equal = (other for other in distinct if reading.content is not None and other.content == reading.content)
@@ -267,11 +271,15 @@ def distinct_readings(options: Sequence[ReadingOption], source: Source, rejected
 
 
 def alternatives(
-    options: Sequence[ReadingOption], result: Result, source: Source, rejected: Collection[str]
+    options: Sequence[ReadingOption],
+    result: Result,
+    source: Source,
+    rejected: Collection[str],
+    said: Sequence[str] = (),
 ) -> list[Alternative]:
     """Return those of `options` whose statements have other results than `result`. See `distinct_readings`."""
     own, dialect = comparison_key(result, ordered=False), source.catalog.dialect
-    readings = distinct_readings(options, source, rejected)
+    readings = distinct_readings(options, source, rejected, said)
     return [
         Alternative(**each.option, sql=in_lines(each.sql, dialect))
         for each in readings
@@ -279,7 +287,7 @@ def alternatives(
     ]
 
 
-def _execute_reading(option: ReadingOption, source: Source) -> Reading | None:
+def _execute_reading(option: ReadingOption, source: Source, said: Sequence[str]) -> Reading | None:
     displayed_option = Option(label=option.label, reading=option.reading, preview=None)
     if not option.sql:
         return Reading(displayed_option, None)
@@ -292,8 +300,9 @@ def _execute_reading(option: ReadingOption, source: Source) -> Reading | None:
     except _REFUSALS as error:
         note(f"left out the reading {option.label!r}: {error}")
         return None
-    option_with_preview = Option({**displayed_option, "preview": _preview(result)})
-    reading = Reading(option_with_preview, sql, names=names_in(result), form=option.form())
+    form = option.form()
+    shown = with_formats(result, sql, source.catalog, form.get("formats") or {}, said)
+    reading = Reading(Option({**displayed_option, "preview": _preview(shown)}), sql, names=names_in(result), form=form)
     if result["truncated"]:
         return reading
     order = comparison_key(result, ordered=True) if is_ordered(sql, source.catalog.dialect) else None
@@ -308,7 +317,10 @@ def _preview(result: Result) -> Preview:
     is_secret = 0 in result.get("secret", ())
     first = rows[0][0] if rows and rows[0] and not is_secret else None
     text = one_line(first, _PREVIEW_CHARS) if isinstance(first, str) else first
-    return Preview(rows=0 if is_blank(rows) else len(rows), more=result["truncated"], first=text)
+    preview = Preview(rows=0 if is_blank(rows) else len(rows), more=result["truncated"], first=text)
+    if first is not None:
+        preview["format"] = result["formats"][0]
+    return preview
 
 
 def _shortened(options: Sequence[ReadingOption]) -> list[ReadingOption]:

@@ -2,7 +2,7 @@
 
 import { make } from "./dom.js";
 import { say } from "./language.js";
-import { numberText } from "./numbers.js";
+import { numberText, valueText } from "./numbers.js";
 
 /**
  * Return the view of a clarifying question, under `why` it is asked again, if it is.
@@ -47,6 +47,6 @@ function preview(found) {
     return say(make("span", { class: "preview" }), "preview_nothing");
   }
   const count = `${numberText(found.rows)}${found.more ? "+" : ""}`;
-  if (found.rows === 1 && found.first !== null) return make("bdi", { class: "preview" }, numberText(found.first));
+  if (found.rows === 1 && found.first !== null) return make("bdi", { class: "preview" }, valueText(found.first, found.format));
   return say(make("span", { class: "preview" }), "row_count", { count });
 }

@@ -134,6 +134,24 @@ def test_an_option_that_returns_nothing_says_so(talking: Talking, question: str,
     assert text in output["answer"].splitlines()
 
 
+def test_a_preview_has_the_format_of_its_reading(talking: Talking) -> None:
+    options = [
+        {
+            "label": label,
+            "reading": "",
+            "sql": f"SELECT {share} AS share FROM orders",
+            "formats": {"share": "fraction"},
+        }
+        for label, share in (("of all", "COUNT(*) * 0.125 / COUNT(*)"), ("of some", "MIN(0.5)"))
+    ]
+    asked = talking([{**ASKS, "alternatives": options}]).ask("What share of customers return?")
+
+    assert asked["answer"].splitlines()[1:3] == ["1. of all (12.5%)", "2. of some (50%)"]
+    previews = [option["preview"] for option in asked["clarification"]["options"]]
+    assert [each["first"] for each in previews] == [0.125, 0.5]
+    assert {each["format"]["kind"] for each in previews} == {"fraction"}
+
+
 def test_long_results_are_not_said_to_be_equal(talking: Talking) -> None:
     options = [
         {**ORDERS, "sql": "SELECT order_id FROM orders"},
@@ -141,8 +159,9 @@ def test_long_results_are_not_said_to_be_equal(talking: Talking) -> None:
     ]
     output = talking([{**ASKS, "alternatives": options}]).ask(BEST)
 
+    code = {"kind": "code", "decimals": 0, "unit": ""}
     assert [option["preview"] for option in output["clarification"]["options"]] == [
-        {"rows": 200, "more": True, "first": 1}
+        {"rows": 200, "more": True, "first": 1, "format": code}
     ] * 2
     assert "rows: 200+" in output["answer"]
 

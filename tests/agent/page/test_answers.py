@@ -97,6 +97,16 @@ def test_a_draft_has_its_reason_and_not_what_i_meant_beside_the_figure(visit: Vi
     expect(draft.locator(".feedback")).to_have_count(0)
 
 
+def test_options_show_their_results_in_the_formats_of_their_readings(visit: Visit) -> None:
+    shares = [
+        {"label": label, "reading": "", "sql": f"SELECT {sql}", "formats": {"share": "fraction"}}
+        for label, sql in (("of all", "MIN(0.125) AS share FROM orders"), ("of some", "MAX(0.5) AS share FROM orders"))
+    ]
+    site = visit(Model(COUNT, reviews=({**ASKS, "alternatives": shares},)))
+    site.ask("What share of customers return?")
+    expect(site.page.locator(".option .preview")).to_have_text(["12.5%", "50%"])
+
+
 def test_rows_without_a_sentence_have_no_headline(visit: Visit) -> None:
     site = visit(Model(f"{NUMBERS}", reviews=()))
     ask(site, "Count to 120")
