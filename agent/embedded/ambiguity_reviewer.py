@@ -64,7 +64,5 @@ class EmbeddedAmbiguityReviewer:
             written = write_statement(reading, source, self.model, options, today)
         except ModelAnswerUnreadable:
             return None
-        statement = written.candidate
-        place = readable(table)
-        label = f"{name} ({place}: {readable(column)})"
-        return ReadingOption(label=label, reading=text, sql=statement.sql) if statement.sql else None
+        label = f"{name} ({readable(table)}: {readable(column)})"
+        return ReadingOption(label=label, reading=text, sql=written.sql) if written.sql else None

@@ -4,7 +4,7 @@ Besides statements, the model writes query specs: JSON in one line, as defined i
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from langchain_core.messages import BaseMessage
 from sqlglot import exp
@@ -78,14 +78,33 @@ def statement_messages(
         values: stored values that the question refers to.
         today: the date (ISO 8601), shown if the question depends on it.
     """
-    date = today if depends_on_date(question) else None
+    return _messages("generate_sql", catalog, selection, question, values, today)
+
+
+def query_spec_messages(
+    catalog: Catalog, table: str, question: str, values: Sequence[LinkedValue], *, today: str | None = None
+) -> list[BaseMessage]:
+    """Return the messages that ask for a query spec over the table with the key `table`; see `statement_messages`."""
+    return _messages("query_spec", catalog, {table: catalog.tables[table].column_names}, question, values, today)
+
+
+def _messages(
+    prompt: str,
+    catalog: Catalog,
+    selection: Mapping[str, Sequence[str]],
+    question: str,
+    values: Sequence[LinkedValue],
+    today: str | None,
+) -> list[BaseMessage]:
     links = [_condition(catalog, link) for link in values if link.table in catalog.tables]
+    context = [f"values: {', '.join(links)}"] if links else []
+    context += [f"today: {today}"] if today and depends_on_date(question) else []
     return prompts.render(
-        "generate_sql",
+        prompt,
         "embedded",
         schema=describe_briefly(catalog, selection),
         question=" ".join(question.split()),
-        context="".join(f"\n{line}" for line in _context(links, date)),
+        context="".join(f"\n{line}" for line in context),
     )
 
 
@@ -94,43 +113,8 @@ def depends_on_date(question: str) -> bool:
     return _RELATIVE_DATE.search(question) is not None
 
 
-def _context(links: Sequence[str], today: str | None) -> Iterator[str]:
-    if links:
-        yield f"values: {', '.join(links)}"
-    if today:
-        yield f"today: {today}"
-
-
 def _condition(catalog: Catalog, link: LinkedValue) -> str:
     column = next((column for column in catalog.tables[link.table].columns if column.name == link.column), None)
     is_number = column is not None and column.type_class == "number"
     value = exp.Literal.number(link.value) if is_number else exp.Literal.string(" ".join(link.value.split()))
     return prompt_line(exp.EQ(this=column_of(catalog, link.table, link.column, qualified=True), expression=value).sql())
-
-
-def query_spec_messages(
-    catalog: Catalog,
-    table: str,
-    question: str,
-    values: Sequence[LinkedValue],
-    *,
-    today: str | None = None,
-) -> list[BaseMessage]:
-    """Return the messages that ask for a query spec over the table with the key `table`.
-
-    Args:
-        catalog: the source.
-        table: the key of the table.
-        question: the question of the user.
-        values: stored values of the table that the question refers to.
-        today: the date (ISO 8601), shown if the question depends on it.
-    """
-    links = [_condition(catalog, link) for link in values]
-    context = _context(links, today if depends_on_date(question) else None)
-    return prompts.render(
-        "query_spec",
-        "embedded",
-        schema=describe_briefly(catalog, {table: catalog.tables[table].column_names}),
-        question=" ".join(question.split()),
-        context="".join(f"\n{line}" for line in context),
-    )

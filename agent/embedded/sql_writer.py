@@ -26,7 +26,7 @@ from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.retrieval.linked_values import LinkedValue, coded_values, linked_values
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.compare import canonical_sql
-from datasphinx.agent.types import EmbeddedOptions, Evidence
+from datasphinx.agent.types import EmbeddedOptions
 
 
 @dataclass(frozen=True)
@@ -60,35 +60,12 @@ class EmbeddedSqlWriter:
 
         The same texts would be written again, so one without a statement is final.
         """
-        written = write_statement(question, source, self.model, self.options, today)
-        candidate = written.candidate
-        if written.is_off_topic:
-            return WrittenSql(is_off_topic=True, is_final=True)
-        return WrittenSql(
-            candidate.sql,
-            candidate.repairs,
-            candidate.problem,
-            is_final=not candidate.sql,
-            readings=written.readings,
-            evidence=written.evidence,
-        )
-
-
-@dataclass(frozen=True)
-class WrittenStatement:
-    """A statement of the embedded model, with the evidence for and against it."""
-
-    candidate: Candidate
-    evidence: Evidence
-    readings: tuple[str, ...] = ()
-    """See `datasphinx.agent.generation.writing.WrittenSql.readings`."""
-    is_off_topic: bool = False
-    """Whether the question is about something else than the data; `candidate` is then a guess."""
+        return write_statement(question, source, self.model, self.options, today)
 
 
 def write_statement(
     asked: Question, source: Source, model: ModelClient, options: EmbeddedOptions, today: date
-) -> WrittenStatement:
+) -> WrittenSql:
     """Return the statement that the embedded model writes; its `sql` is empty if no text can be parsed.
 
     Raises:
@@ -138,33 +115,38 @@ def write_statement(
     if is_first and not is_about_rows and not mentions_source(asked.text, source, selection, relevant):
         first = next(candidates)
         if is_improbable(first, source):
-            return WrittenStatement(first, Evidence(), is_off_topic=True)
+            return WrittenSql(is_off_topic=True, is_final=True)
         candidates = chain([first], candidates)
     if options.candidates == 1 or asked.sql_only:
         # Several candidates are compared by their results.
-        candidate = next(candidates)
-        return WrittenStatement(candidate, _evidence(candidate, constraints, values, None, source))
+        return _written(next(candidates), constraints, values, None, source)
     rejected = [canonical_sql(sql, source.catalog.dialect) for sql in asked.rejected_sql]
     refused = {*refused_sql(asked.attempts, source.catalog.dialect), *rejected}
     candidate, compared = select_candidate(candidates, options.candidates, source, refused, constraints)
-    rivals = (other for other in compared.others if other.gives_rows) if compared else ()
-    readings = (candidate.sql, *(rival.candidate.sql for rival in rivals)) if compared else ()
-    evidence = _evidence(candidate, constraints, values, compared, source)
-    if len(readings) > 1:
-        evidence["rivals"] = list(readings[1:])
-    return WrittenStatement(candidate, evidence, readings)
+    return _written(candidate, constraints, values, compared, source)
 
 
-def _evidence(
+def _written(
     candidate: Candidate,
     constraints: QuestionConstraints,
     values: Sequence[LinkedValue],
     compared: Selection[Candidate] | None,
     source: Source,
-) -> Evidence:
+) -> WrittenSql:
+    """Return `candidate` with the evidence for and against it, and the statements with other rows if compared."""
     violations = candidate.count_violations(constraints)
     evidence = evidence_of(candidate.compact, candidate.logprob, violations, values, compared)
     if candidate.sql:
         is_incomplete = candidate.lacks_dates or constraints.lacks_share(candidate.compact)
         evidence["findings"] = len(source.warnings_about(candidate.sql)) + is_incomplete
-    return evidence
+    rivals = [other.candidate.sql for other in compared.others if other.gives_rows] if compared else []
+    if rivals:
+        evidence["rivals"] = rivals
+    return WrittenSql(
+        candidate.sql,
+        candidate.repairs,
+        candidate.problem,
+        is_final=not candidate.sql,
+        readings=(candidate.sql, *rivals) if compared else (),
+        evidence=evidence,
+    )
