@@ -62,6 +62,11 @@ def client_failure(error: DatasphinxError, settings: Settings) -> dict[str, Any]
     return failure if shows_paths(settings) else without_server_paths(failure, settings)
 
 
+def shown_error(error: DatasphinxError, settings: Settings, language: Language) -> ErrorInfo:
+    """Return code and text of `error` for clients of a server; see `client_failure`."""
+    return error_info(client_failure(error, settings), language)
+
+
 def shows_paths(settings: Settings) -> bool:
     """Return whether clients see the paths of this machine: those on the machine itself, who may edit its sources."""
     return settings.is_private and settings.edit_sources is not False

@@ -6,8 +6,7 @@ from contextlib import aclosing
 from typing import Any, NamedTuple, cast
 
 from fastapi import Request
-from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 
 from datasphinx.agent.answers.markdown import escape_markup, has_table, markdown_table, sql_block
@@ -132,10 +131,7 @@ def input_of(served: ServedGraph, model: ChatModel, text: str, place: Place | No
     thread = {"thread_id": place.link.thread_id} if place else {}
     is_answer = place is not None and place.clarification is not None
     fields = {"clarification_answer": text} if is_answer else {"question": text, **model.data}
-    try:
-        return served.get_input_schema().model_validate({**fields, **thread}).model_dump(exclude_none=True)
-    except ValidationError as error:
-        raise RequestValidationError(error.errors()) from error
+    return served.checked({**fields, **thread})
 
 
 def base_url(request: Request) -> str:

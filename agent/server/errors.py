@@ -12,10 +12,11 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
-from datasphinx.agent.core.failure import client_failure, error_info
+from datasphinx.agent.core.failure import shown_error
 from datasphinx.agent.core.redact import without_paths
 from datasphinx.agent.errors import (
     DatasphinxError,
@@ -23,7 +24,7 @@ from datasphinx.agent.errors import (
     InternalError,
     LimitReached,
 )
-from datasphinx.agent.messages import LANGUAGES, Language, Message
+from datasphinx.agent.messages import LANGUAGES, Language
 from datasphinx.agent.server.headers import SECURITY_HEADERS, route_path
 from datasphinx.agent.server.metrics import Metrics
 from datasphinx.agent.services import Services
@@ -87,9 +88,8 @@ _CHALLENGES = {
 
 def problem(error: DatasphinxError, scope: Scope) -> JSONResponse:
     """Return the response for `error` to the request of `scope`; its form depends on the path."""
-    failure = client_failure(error, scope["app"].state.services.settings)
-    text = error_info(failure, accepted_language(scope))["message"]
-    response = _response(error.http_status, error.code, text, scope)
+    shown = shown_error(error, scope["app"].state.services.settings, accepted_language(scope))
+    response = _response(error.http_status, error.code, shown["message"], scope)
     if challenge := _CHALLENGES.get(error.code):
         response.headers["WWW-Authenticate"] = challenge
     if isinstance(error, LimitReached):
@@ -118,9 +118,14 @@ async def _handle_invalid_input(request: Request, error: Exception) -> JSONRespo
     """Report the invalid fields without their values, which may be long or contain lone surrogates."""
     assert isinstance(error, RequestValidationError)
     errors = [{key: item.get(key) for key in ("type", "loc", "msg")} for item in error.errors()]
-    name = ".".join(map(str, errors[0]["loc"])) if errors else "body"
-    invalid = InputInvalid(name, str(errors[0]["msg"]) if errors else Message("value_invalid"))
+    invalid = invalid_input(error, "body")
     return _response(422, invalid.code, invalid.message(accepted_language(request.scope)), request.scope, errors=errors)
+
+
+def invalid_input(error: ValidationError | RequestValidationError, whole: str) -> InputInvalid:
+    """Return the error for the first invalid field, without its value; `whole` names the input as a whole."""
+    first = error.errors()[0]
+    return InputInvalid(".".join(map(str, first["loc"]))[:200] or whole, str(first["msg"]))
 
 
 async def _handle_http_exception(request: Request, error: Exception) -> JSONResponse:

@@ -19,6 +19,7 @@ from datasphinx.agent.errors import (
     Unauthenticated,
 )
 from datasphinx.agent.record.telemetry import remote_parent
+from datasphinx.agent.server.background import time_limit
 from datasphinx.agent.server.errors import problem
 from datasphinx.agent.server.headers import HttpMiddleware, SecurityHeaders, route_path
 from datasphinx.agent.server.live_sources import LiveSources
@@ -66,74 +67,50 @@ class RequestLimits(HttpMiddleware):
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
-        response = _Response(send)
-        body = _Body(receive, *self._body_limit(scope))
-        seconds = self._settings.request_timeout_s
+        settings, is_upload = self._settings, route_path(scope) in _FILES
+        limit = settings.max_upload_bytes if is_upload else settings.max_request_bytes
+        setting = f"DATASPHINX_MAX_{'UPLOAD' if is_upload else 'REQUEST'}_BYTES"
+        exchange = _Exchange(receive, send, limit + _MULTIPART_BYTES * is_upload, RequestTooLarge(limit, setting))
+        error: DatasphinxError | None = None
         try:
-            body.check_content_length(scope)
-            async with asyncio.timeout(None if scope["path"].endswith(_STREAMS) else seconds) as limit:
-                await self._app(scope, body.receive, response.send_unless_too_large(body))
-            error: DatasphinxError | None = body.error
-        except RequestTooLarge as too_large:
-            error = too_large
-        except TimeoutError:
-            if not limit.expired():
-                raise
-            error = RequestTimeout(seconds)
-        if error and not response.has_started:
-            await problem(error, scope)(scope, receive, response.send)
-
-    def _body_limit(self, scope: Scope) -> tuple[int, int, str]:
-        """Return the allowed body size in bytes, and the limit and its setting for the error."""
-        if route_path(scope) in _FILES:
-            limit = self._settings.max_upload_bytes
-            return limit + _MULTIPART_BYTES, limit, "DATASPHINX_MAX_UPLOAD_BYTES"
-        limit = self._settings.max_request_bytes
-        return limit, limit, "DATASPHINX_MAX_REQUEST_BYTES"
+            exchange.check_content_length(scope)
+            async with time_limit(None if scope["path"].endswith(_STREAMS) else settings.request_timeout_s):
+                await self._app(scope, exchange.receive, exchange.send)
+        except (RequestTooLarge, RequestTimeout) as raised:
+            error = raised
+        error = exchange.error or error
+        if error and not exchange.has_started:
+            await problem(error, scope)(scope, receive, send)
 
 
-class _Body:
-    """Counts the bytes of a request's body; `error` is set if it is too large."""
+class _Exchange:
+    """A request whose body has a limit, and its response; `error` is set if the body is too large."""
 
-    def __init__(self, receive: Receive, allowed: int, limit: int, setting: str) -> None:
-        self._receive, self._body_limit = receive, allowed
-        self._too_large = RequestTooLarge(limit, setting)
+    def __init__(self, receive: Receive, send: Send, max_bytes: int, too_large: RequestTooLarge) -> None:
+        self._receive, self._send, self._max_bytes, self._too_large = receive, send, max_bytes, too_large
         self._bytes = 0
         self.error: RequestTooLarge | None = None
+        self.has_started = False
+        """Whether the response has started."""
 
     def check_content_length(self, scope: Scope) -> None:
-        length = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
-        if length.isdigit() and int(length) > self._body_limit:
+        length = Headers(scope=scope).get("content-length", "")
+        if length.isdecimal() and int(length) > self._max_bytes:
             raise self._too_large
 
     async def receive(self) -> ASGIMessage:
         message = await self._receive()
         self._bytes += len(message.get("body", b""))
-        if self._bytes > self._body_limit:
+        if self._bytes > self._max_bytes:
             self.error = self._too_large
             raise self.error
         return message
 
-
-class _Response:
-    """Tracks whether the response has started."""
-
-    def __init__(self, send: Send) -> None:
-        self._send = send
-        self.has_started = False
-
     async def send(self, message: ASGIMessage) -> None:
-        self.has_started = True
-        await self._send(message)
-
-    def send_unless_too_large(self, body: _Body) -> Send:
-        """Wrap `send`: suppress the app's response once the body limit is exceeded."""
-
-        async def send(message: ASGIMessage) -> None:
-            if body.error is None or self.has_started:
-                await self.send(message)
-
-        return send
+        # The application's own response to a body that it could not read is replaced.
+        if self.error is None or self.has_started:
+            self.has_started = True
+            await self._send(message)
 
 
 class CancelOnDisconnect(HttpMiddleware):

@@ -4,10 +4,10 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from datasphinx.agent.conversation.threads import Threads
-from datasphinx.agent.core.failure import client_failure, error_info
+from datasphinx.agent.core.failure import shown_error
 from datasphinx.agent.core.redact import without_password, without_secrets
 from datasphinx.agent.errors import (
     ConfigurationError,
@@ -26,7 +26,7 @@ from datasphinx.agent.sources.files import database_of
 from datasphinx.agent.sources.names import source_label
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.execute import execute
-from datasphinx.agent.types import Limits
+from datasphinx.agent.types import ErrorInfo, Limits
 
 TIMEOUT_S = 5
 _QUERY = "SELECT 1"
@@ -36,6 +36,8 @@ _TRACE_ID = "readyz"
 _UNAVAILABLE_STATUSES = (500, 502, 503, 504)
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 def open_model(services: Services) -> None:
@@ -89,26 +91,31 @@ def readiness(
     return {"status": "ready" if all(check["ok"] for check in checks) else "unavailable", **report}
 
 
-def check(work: Callable[[], object], settings: Settings, language: Language = "en") -> dict[str, Any]:
-    """Return whether `work` ends without an error, as `{"ok": bool, "error": None or code and message}`."""
+def attempt(
+    work: Callable[[], T], settings: Settings, language: Language = "en"
+) -> tuple[T, None] | tuple[None, ErrorInfo]:
+    """Return the result of `work` and no error, or else none and the error."""
     try:
-        work()
+        return work(), None
     except DatasphinxError as error:
-        failure = client_failure(error, settings)
+        failure = error
     except Exception as error:
         # Such as an ImportError of a package in a version that does not fit.
         logger.exception("A check failed trace_id=%s", _TRACE_ID)
-        failure = client_failure(InternalError(str(error) or type(error).__name__, _TRACE_ID), settings)
-    else:
-        return {"ok": True, "error": None}
-    return {"ok": False, "error": error_info(failure, language)}
+        failure = InternalError(str(error) or type(error).__name__, _TRACE_ID)
+    return None, shown_error(failure, settings, language)
+
+
+def check(work: Callable[[], object], settings: Settings, language: Language = "en") -> dict[str, Any]:
+    """Return whether `work` ends without an error, as `{"ok": bool, "error": None or code and message}`."""
+    _, error = attempt(work, settings, language)
+    return {"ok": error is None, "error": error}
 
 
 def _check_source(name: str, services_of_source: Iterable[Services], settings: Settings) -> dict[str, Any]:
     """Return the check of a source, with the mistakes in its business knowledge, which is skipped where it is wrong."""
-    opened: list[Source | None] = []
-    report = check(lambda: opened.append(query_source(name, services_of_source, settings)), settings)
-    source = next(iter(opened), None)
+    source, error = attempt(lambda: query_source(name, services_of_source, settings), settings)
+    report: dict[str, Any] = {"ok": error is None, "error": error}
     problems, unchecked = source.knowledge.problems(_KNOWLEDGE_BUDGET_S) if source else ([], 0)
     if problems or unchecked:
         shown = [str(problem) for problem in problems[:_MAX_PROBLEMS]]

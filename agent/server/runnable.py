@@ -6,8 +6,9 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import Any, cast
 
+from fastapi.exceptions import RequestValidationError
 from langchain_core.runnables import Runnable, RunnableConfig
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from datasphinx.agent.conversation.conversations import Event
@@ -35,6 +36,17 @@ class ServedGraph(Runnable[dict[str, Any], Reply]):
     def OutputType(self) -> Any:
         """The type of an output."""
         return Reply
+
+    def checked(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the input with these `fields`, without those that are None.
+
+        Raises:
+            RequestValidationError: they do not fit the schema.
+        """
+        try:
+            return self._question.model_validate(fields).model_dump(exclude_none=True)
+        except ValidationError as error:
+            raise RequestValidationError(error.errors()) from error
 
     def invoke(self, input: dict[str, Any], config: RunnableConfig | None = None, **kwargs: Any) -> Reply:
         """Return the result of `ainvoke`; no event loop may be running."""

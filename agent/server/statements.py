@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from typing import Any
 
 from datasphinx.agent.core.cancellation import Cancellation
-from datasphinx.agent.core.failure import client_failure, error_info
+from datasphinx.agent.core.failure import shown_error
 from datasphinx.agent.core.version import package_version
 from datasphinx.agent.errors import DatasphinxError, InputInvalid, InternalError, SourceNotFound
 from datasphinx.agent.formatting.checks import with_formats
@@ -85,7 +85,7 @@ def run_recorded(
             output["tables"] = [answer_table("result", result)]
         except Exception as error:
             failure = error if isinstance(error, DatasphinxError) else InternalError(type(error).__name__, trace_id)
-            output["error"] = error_info(client_failure(failure, services.settings), "en")
+            output["error"] = shown_error(failure, services.settings, "en")
             raise
         finally:
             current_step.reset(token)

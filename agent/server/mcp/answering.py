@@ -7,13 +7,13 @@ from contextlib import aclosing
 from typing import Any, Literal, Self, cast
 
 from mcp_types import InputRequiredResult
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from starlette.concurrency import run_in_threadpool
 
 from datasphinx.agent.answers.confidence import trust_in_words
 from datasphinx.agent.answers.progress import step_line
 from datasphinx.agent.conversation.reply import Reply, reply_of
-from datasphinx.agent.errors import InputInvalid, NotFound
+from datasphinx.agent.errors import NotFound
 from datasphinx.agent.messages import language_in
 from datasphinx.agent.record.waiting import WaitEvent
 from datasphinx.agent.server.background import repeated
@@ -110,7 +110,7 @@ async def ask(arguments: Ask, call: Call) -> Answer | InputRequiredResult:
     """Answer a question. A clarifying question is put to the user if the client can do that.
 
     Raises:
-        InputInvalid, SourceNotFound: an argument is invalid.
+        RequestValidationError, SourceNotFound: an argument is invalid.
         LimitReached: a limit of the tenant is reached.
         RequestTimeout: a run took too long.
         NotFound: the thread of a repeated call does not exist any more.
@@ -191,15 +191,11 @@ async def start(call: Call, served: ServedGraph, inputs: Mapping[str, Any]) -> R
     """Start a run for `inputs`, which are validated and counted as over HTTP, and return it.
 
     Raises:
-        InputInvalid: an argument is invalid.
+        RequestValidationError: an argument is invalid.
         LimitReached: a limit is reached.
         ThreadBusy: another run on the thread is in progress.
     """
-    try:
-        question = served.get_input_schema().model_validate(inputs)
-    except ValidationError as error:
-        raise invalid_input(error) from None
-    tenant, given = current_tenant(), question.model_dump(exclude_none=True)
+    tenant, given = current_tenant(), served.checked(inputs)
     await tenant.admit(1)
     thread_id = uuid.UUID(given["thread_id"]) if "thread_id" in given else uuid.uuid4()
     run = Run(str(thread_id), _assistant(served), lambda error: error.message())
@@ -278,9 +274,3 @@ async def _stored(call: Call, thread_id: str) -> _Output:
         raise NotFound("thread_unknown", thread_id=thread_id)
     state = last.checkpoint["channel_values"]
     return _Output(reply_of(state, thread_id), state["turns"][-1]["answer"] if state.get("turns") else "")
-
-
-def invalid_input(error: ValidationError) -> InputInvalid:
-    """Return the error for invalid arguments: the first invalid field, without its value."""
-    first = error.errors(include_input=False, include_url=False)[0]
-    return InputInvalid(".".join(map(str, first["loc"]))[:200] or "arguments", first["msg"])

@@ -45,7 +45,7 @@ async def write_report(arguments: ReportRequest, call: Call) -> ReportAnswer:
     """Write a report; its questions ask the user nothing.
 
     Raises:
-        InputInvalid, SourceNotFound: an argument is invalid.
+        RequestValidationError, SourceNotFound: an argument is invalid.
         LimitReached: a limit of the tenant is reached.
         RequestTimeout: the run took too long.
     """

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
+from fastapi.exceptions import RequestValidationError
 from mcp.server import Server, ServerRequestContext
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
@@ -25,14 +26,15 @@ from mcp_types import (
 )
 from pydantic import BaseModel, ValidationError
 
-from datasphinx.agent.core.failure import client_failure, error_info
+from datasphinx.agent.core.failure import shown_error
 from datasphinx.agent.core.text import valid_json
 from datasphinx.agent.core.version import package_version
 from datasphinx.agent.errors import DatasphinxError, InputInvalid, InternalError
 from datasphinx.agent.messages import Message
 from datasphinx.agent.record.telemetry import remote_parent
 from datasphinx.agent.server.background import time_limit
-from datasphinx.agent.server.mcp.answering import Answer, Ask, ask, invalid_input
+from datasphinx.agent.server.errors import invalid_input
+from datasphinx.agent.server.mcp.answering import Answer, Ask, ask
 from datasphinx.agent.server.mcp.call import Call, request_language
 from datasphinx.agent.server.mcp.explanation import Explanation, Trace, explain_answer
 from datasphinx.agent.server.mcp.reporting import ReportAnswer, ReportRequest, write_report
@@ -189,15 +191,14 @@ class _Handlers:
 
     def _error(self, error: Exception, context: _Context, place: str) -> dict[str, Any]:
         """Return code and message of an error, and count it; the details of a defect are only logged."""
-        if isinstance(error, ValidationError):
-            error = invalid_input(error)
+        if isinstance(error, ValidationError | RequestValidationError):
+            error = invalid_input(error, "arguments")
         if not isinstance(error, DatasphinxError):
             defect = InternalError(type(error).__name__, uuid.uuid4().hex)
             logger.error("[MCP] %s failed trace_id=%s", place, defect.trace_id, exc_info=error)
             error = defect
         self._metrics.problem(error.code)
-        failure = client_failure(error, current_tenant().services.settings)
-        return {**error_info(failure, request_language(context))}
+        return {**shown_error(error, current_tenant().services.settings, request_language(context))}
 
 
 def build_server(agent: ServedGraph, report: ServedGraph, settings: Settings, metrics: Metrics) -> Server[Any]:

@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from datasphinx.agent.core.cancellation import Cancellation
-from datasphinx.agent.core.failure import client_failure, error_info
+from datasphinx.agent.core.failure import shown_error
 from datasphinx.agent.errors import (
     NotPermitted,
     RowRuleNotApplied,
@@ -64,7 +64,7 @@ async def check_sql(arguments: Statement, call: Call) -> Check:
         try:
             sql = source.check(arguments.sql)
         except (StatementError, NotPermitted, RowRuleNotApplied, RowRuleParameterMissing) as error:
-            info = error_info(client_failure(error, services.settings), language)
+            info = shown_error(error, services.settings, language)
             return Check(allowed=False, sql=None, error=info, warnings=[])
         return Check(allowed=True, sql=sql, error=None, warnings=list(warnings_of(sql, source.readable_catalog)))
 

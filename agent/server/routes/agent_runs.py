@@ -12,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from datasphinx.agent.clarify.human_interrupt import inputs_of_answer, is_ignored
 from datasphinx.agent.conversation.conversations import BEGINNING
 from datasphinx.agent.conversation.reply import Reply, title_of
-from datasphinx.agent.core.failure import client_failure, error_info
+from datasphinx.agent.core.failure import shown_error
 from datasphinx.agent.errors import Conflict, DatasphinxError, InputInvalid
 from datasphinx.agent.messages import Message
 from datasphinx.agent.server.agent_thread import AgentThread, assistant_id_of, is_pending, message_id
@@ -139,8 +139,7 @@ async def start_run(
     inputs = await run_in_threadpool(_input, served, new, thread_id, creates)
 
     def message_of(error: DatasphinxError) -> str:
-        failure = client_failure(error, tenant.services.settings)
-        return error_info(failure, accepted_language(request.scope))["message"]
+        return shown_error(error, tenant.services.settings, accepted_language(request.scope))["message"]
 
     if inputs:
         await tenant.admit(1)

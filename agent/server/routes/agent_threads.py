@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
-from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse
-from pydantic import BaseModel, Field, StringConstraints, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, StringConstraints, TypeAdapter
 from starlette.concurrency import run_in_threadpool
 from starlette.convertors import StringConvertor, register_url_convertor
 
@@ -112,11 +111,7 @@ def checked_input(served: ServedGraph, fields: Mapping[str, Any], thread_id: str
             raise InputInvalid("messages", Message("no_question"))
         message = messages[-1]
         given["question"] = str(message.text)
-    try:
-        question = served.get_input_schema().model_validate({**given, "thread_id": thread_id})
-    except ValidationError as error:
-        raise RequestValidationError(error.errors()) from error
-    checked = question.model_dump(exclude_none=True)
+    checked = served.checked({**given, "thread_id": thread_id})
     if message:
         said = {"type": "human", "content": checked.pop("question"), "id": message.id or str(uuid.uuid4())}
         checked["messages"] = [said]

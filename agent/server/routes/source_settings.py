@@ -14,7 +14,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 from typing_extensions import TypedDict
 
-from datasphinx.agent.core.failure import client_failure, error_info, server_directories, shows_paths
+from datasphinx.agent.core.failure import server_directories, shows_paths
 from datasphinx.agent.core.redact import without_paths, without_secrets
 from datasphinx.agent.core.replaced_file import replaced_file
 from datasphinx.agent.engines import engine_of_file
@@ -32,7 +32,7 @@ from datasphinx.agent.server.background import run_in_thread
 from datasphinx.agent.server.errors import accepted_language
 from datasphinx.agent.server.live_sources import LiveSources
 from datasphinx.agent.server.new_sources import NewSource
-from datasphinx.agent.server.readiness import query_source
+from datasphinx.agent.server.readiness import attempt, query_source
 from datasphinx.agent.server.routes.files import Uploaded
 from datasphinx.agent.server.tenants import current_tenant
 from datasphinx.agent.services import Services
@@ -173,14 +173,11 @@ async def test_configured_source(name: SourceName, request: Request) -> SourceSt
         raise SourceNotFound(name[:200], _configured(services))
     started = time.perf_counter()
 
-    def work() -> tuple[int | None, ErrorInfo | None]:
-        try:
-            source = query_source(name, [services], services.settings)
-        except DatasphinxError as error:
-            return None, error_info(client_failure(error, services.settings), language)
-        return len(source.shown_catalog.tables) if source else None, None
+    def count_tables() -> int | None:
+        source = query_source(name, [services], services.settings)
+        return len(source.shown_catalog.tables) if source else None
 
-    tables, error = await run_in_thread(work)
+    tables, error = await run_in_thread(lambda: attempt(count_tables, services.settings, language))
     return {
         "ok": error is None,
         "error": error,
