@@ -23,6 +23,7 @@ from datasphinx.agent.datasets.registry import Registry, is_data_frame
 from datasphinx.agent.engines import engine_of_file
 from datasphinx.agent.errors import (
     Conflict,
+    DatasphinxError,
     InputInvalid,
     InvalidQuestion,
     Refused,
@@ -313,10 +314,7 @@ class Agent:
 
         output = graph.invoke(inputs, config)
         if output["error"]:
-            failure = graph.get_state(config).values.get("failure")
-            error = error_of(failure) if failure else Unanswered("question_failed", reason=output["error"]["message"])
-            error.add_note(output["answer"])
-            raise error
+            raise _error_of(output, graph, config)
         return ReportResponse(
             output["report"],
             output["clarification"],
@@ -401,16 +399,18 @@ class Agent:
         config: RunnableConfig,
         reply: Callable[[str], Response] | None = None,
     ) -> Response:
-        """Return the answer in `output`; raise its error, with its text in the language of the question as a note.
+        """Return the answer in `output`, or raise its error; `reply` answers a clarifying question."""
+        if output.get("error"):
+            raise _error_of(output, self._graph, config)
+        state = self._graph.get_state(config).values
+        is_drawn = output["output_type"] == "dataframe" and not output.get("charts")
+        draw = (lambda: drawn_by_default(state, self._services.source)) if is_drawn else None
+        return response_of(output, reply, draw, first_result(state))
 
-        `reply` answers a clarifying question.
-        """
-        if not output.get("error"):
-            state = self._graph.get_state(config).values
-            is_drawn = output["output_type"] == "dataframe" and not output.get("charts")
-            draw = (lambda: drawn_by_default(state, self._services.source)) if is_drawn else None
-            return response_of(output, reply, draw, first_result(state))
-        failure = self._graph.get_state(config).values.get("failure")
-        error = error_of(failure) if failure else Unanswered("question_failed", reason=output["error"]["message"])
-        error.add_note(output["answer"])
-        raise error
+
+def _error_of(output: Mapping[str, Any], graph: Any, config: RunnableConfig) -> DatasphinxError:
+    """Return the error that ended a run, with its text in the language of the question as a note."""
+    failure = graph.get_state(config).values.get("failure")
+    error = error_of(failure) if failure else Unanswered("question_failed", reason=output["error"]["message"])
+    error.add_note(output["answer"])
+    return error

@@ -33,6 +33,8 @@ from datasphinx.agent.state import Output
 from datasphinx.agent.types import EmbeddedOptions
 
 _UNLIMITED = 10**9
+_Recorded = Sequence[tuple[str, dict[str, Any]]]
+"""The kinds and contents of the events of a run."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ class ReplayServices(Services):
         self,
         settings: Settings,
         model: RecordedModel,
-        recorded: Sequence[tuple[str, dict[str, Any]]],
+        recorded: _Recorded,
         recorder: Recorder,
         *,
         any_source: bool,
@@ -146,13 +148,13 @@ def replay(
     start, sink = contents[0][1], _MemorySink()
     if start["graph"] == RUN_SQL:
         raise NotFound("trace_unknown", trace_id=trace_id, reason=Message("run_without_question"))
-    run, inputs = _RUNS[start["graph"]], dict(start["input"])
+    inputs = dict(start["input"])
     if inputs.get("source"):
         inputs = _replace_source(inputs, source or _with_password(inputs["source"], settings))
     elif start["graph"] == "analyst" and source:
         raise SourceNotFound(without_password(source), Message("replayed_on_datasets"))
 
-    def services_of(recorded: Sequence[tuple[str, dict[str, Any]]], sink: _MemorySink) -> ReplayServices:
+    def services_of(recorded: _Recorded, sink: _MemorySink) -> ReplayServices:
         def of_part(trace_id: str) -> ReplayServices:
             events = [(event.kind, event.content) for event in store.run(trace_id)]
             return services_of(events, _MemorySink())
@@ -169,8 +171,12 @@ def replay(
 
     services = services_of(contents, sink)
     with closing(services):
-        error = recorded[-1].content.get("error")
-        output = run(inputs, contents, services, str(error["code"]) if isinstance(error, dict) else None)
+        failed = recorded[-1].content.get("error")
+        error = str(failed["code"]) if isinstance(failed, dict) else None
+        build, last, prepare = _GRAPHS[start["graph"]]
+        carried = {name: inputs.pop(name) for name in CONVERSATION if name in inputs}
+        prepare(inputs, carried, contents, services, error)
+        output = run_recorded(build(services, InMemorySaver()), inputs, carried, error, last=last)
     replayed = [(event.kind, event.body) for event in sink.events]
     differences = compare(contents, replayed)
     begun = [body for kind, body in replayed if kind == "run"]
@@ -181,9 +187,7 @@ def replay(
     return Replay(trace_id, steps_of(replayed), output, differences)
 
 
-def _recorded_model(
-    recorded: Sequence[tuple[str, dict[str, Any]]], settings: Settings, source: str | None
-) -> tuple[Settings, RecordedModel]:
+def _recorded_model(recorded: _Recorded, settings: Settings, source: str | None) -> tuple[Settings, RecordedModel]:
     """Return the settings and the model of a recorded run; `source` replaces its source."""
     start, is_analyst = recorded[0][1], recorded[0][1]["graph"] == "analyst"
     replay_settings = _settings(start["settings"], start.get("source_instructions") or {}, settings)
@@ -211,12 +215,12 @@ def _settings(recorded: dict[str, Any], instructions: Mapping[str, str], setting
     return settings.model_copy(update=changes)
 
 
-def _replay_question(
-    inputs: dict[str, Any], recorded: Sequence[tuple[str, dict[str, Any]]], services: Services, error: str | None
-) -> Output:
-    """Return the output of the SQL agent.
+def _prepare_question(
+    inputs: dict[str, Any], carried: dict[str, Any], recorded: _Recorded, services: Services, error: str | None
+) -> None:
+    """Add to `carried` the rows that a change of format took over from its thread, which are not logged.
 
-    Rows that a change of format took over from its thread are not logged; their statement is executed again first.
+    Their statement is executed again. `error` is the code of the error of the recorded run, if it failed.
     """
     source = None
     try:
@@ -225,16 +229,14 @@ def _replay_question(
         # The recorded run may have ended because the source could not be opened.
         if problem.code != error:
             raise
-    conversation = {name: inputs.pop(name) for name in CONVERSATION if name in inputs}
-    turns, executed = conversation.get("turns"), [body["sql"] for kind, body in recorded if kind == "statement"]
+    turns, executed = carried.get("turns"), [body["sql"] for kind, body in recorded if kind == "statement"]
     last = turns[-1]["sql"] if turns else None
     if source and last and last not in executed:
         # The output has the clauses of its statement in lines.
         same = canonical_sql(recorded[-1][1].get("sql") or "", source.catalog.dialect)
         if same == canonical_sql(last, source.catalog.dialect) or all(kind != "llm" for kind, _ in recorded):
             with suppress(DatasphinxError):
-                conversation["result"] = source.execute(last)
-    return run_recorded(build_graph(services, InMemorySaver()), inputs, conversation, error, last="answer")
+                carried["result"] = source.execute(last)
 
 
 def _replace_source(inputs: dict[str, Any], source: str) -> dict[str, Any]:
@@ -256,42 +258,24 @@ def _with_password(recorded: str, settings: Settings) -> str:
     raise SourceNotFound(recorded, Message("password_not_recorded"))
 
 
-def _replay_analysis(
-    inputs: dict[str, Any],
-    recorded: Sequence[tuple[str, Mapping[str, Any]]],
-    services: Services,
-    error: str | None,
-) -> Output:
-    """Return the output of the analyst for `inputs`.
-
-    `recorded` contains the kinds and bodies of the run's events; `error` is the code of its error, if it failed.
+def _prepare_analysis(
+    inputs: dict[str, Any], carried: dict[str, Any], recorded: _Recorded, services: Services, error: str | None
+) -> None:
+    """Name the stored copies of the files in `inputs`: the path of a file may have other content now.
 
     Raises:
         NotFound: a file or dataset of the question is no longer stored.
     """
-    conversation = {name: inputs.pop(name) for name in CONVERSATION if name in inputs}
-    # The path of a file may have other content now; the id of its stored copy does not.
-    files = _files(recorded)
-    if files:
+    if files := _files(recorded):
         inputs["files"] = files
     if any(kind == "tool" for kind, _ in recorded):
         for file_id in inputs.get("files") or ():
             services.registry.file(file_id)
         for dataset_id in inputs.get("datasets") or ():
             services.registry.dataset(dataset_id)
-    graph = build_analyst(services, InMemorySaver())
-    return run_recorded(graph, inputs, conversation, error, last="narrate")
 
 
-def _replay_report(
-    inputs: dict[str, Any], recorded: Sequence[tuple[str, dict[str, Any]]], services: Services, error: str | None
-) -> Output:
-    """Return the output of the report graph; its questions are replayed from traces of their own."""
-    conversation = {name: inputs.pop(name) for name in CONVERSATION if name in inputs}
-    return run_recorded(build_report(services, InMemorySaver()), inputs, conversation, error, last="write")
-
-
-def _files(recorded: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:
+def _files(recorded: _Recorded) -> list[str]:
     """Return the ids of the files of the question: those imported before the first plan of the model."""
     ids: list[str] = []
     for kind, body in recorded:
@@ -302,5 +286,10 @@ def _files(recorded: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:
     return ids
 
 
-_RUNS = {"agent": _replay_question, "analyst": _replay_analysis, "report": _replay_report}
-"""How the runs of each graph are replayed."""
+_GRAPHS: Mapping[str, tuple[Callable[..., Any], str, Callable[..., None]]] = {
+    "agent": (build_graph, "answer", _prepare_question),
+    "analyst": (build_analyst, "narrate", _prepare_analysis),
+    # The questions of a report are replayed from traces of their own.
+    "report": (build_report, "write", lambda *_: None),
+}
+"""By graph, what builds it, its last node, and what prepares the input of a replay."""
