@@ -41,8 +41,6 @@ def test_names(inspector: Inspector) -> None:
     assert inspector.get_table_names() == ["customers", "orders"]
     assert inspector.get_table_names("hr") == ['pay "roll']
     assert inspector.get_view_names() == ["totals"]
-    assert inspector.has_table("totals")
-    assert not inspector.has_table("nothing")
     assert "sum(total)" in inspector.get_view_definition("totals")
     with pytest.raises(NoSuchTableError):
         inspector.get_view_definition("orders")
@@ -70,7 +68,6 @@ def test_keys_and_comments(inspector: Inspector) -> None:
     )  # fmt: skip
     assert inspector.get_table_comment("orders") == {"text": "one row an order"}
     assert inspector.get_table_comment("customers") == {"text": None}
-    assert inspector.get_indexes("orders") == []
 
 
 def test_statements_run_with_parameters(inspector: Inspector) -> None:
