@@ -514,11 +514,9 @@ class _Resolver:
         else:
             names = self._texts(facts, name, rows, are_alone=False)
             aside = CONVENTIONS[facts.language].aside.format
-            known = [facts.columns[at].cells[row] is not None for row in rows]
-            names = [
-                f"{one}{aside(self._cell(facts, at, row).text)}" if is_known else one
-                for one, row, is_known in zip(names, rows, known, strict=True)
-            ]
+            known = [row for row in rows if facts.columns[at].cells[row] is not None and self._cell(facts, at, row)]
+            for row, text in zip(known, self._texts(facts, at, known, are_alone=False), strict=True):
+                names[row] += aside(text)
         return self._listed(names, facts, _most(facts, [name]))
 
     def _each_row(self, facts: ResultFacts, words: Sequence[Template]) -> str:

@@ -4,6 +4,7 @@ from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from sqlglot import exp
+from sqlglot.optimizer.scope import Scope
 
 from datasphinx.agent.errors import DatasphinxError
 from datasphinx.agent.record.step import not_recorded
@@ -60,9 +61,21 @@ def depends_on_zone(sql: str, catalog: Catalog) -> bool:
         return False
     if any(node for scope in query.scopes for node in query.find_all(scope, *_NOW)):
         return True
+
+    def is_moment(node: exp.Expr, scope: Scope) -> bool:
+        reference = query.column_of(node, scope) if isinstance(node, exp.Column) else None
+        return reference is not None and _is_moment(reference.column, query.engine.moment_type)
+
+    def is_plain(column: exp.Column, scope: Scope) -> bool:
+        parent = column.parent
+        # The distance of two moments is the same everywhere.
+        is_distance = (
+            isinstance(parent, exp.Sub) and is_moment(parent.this, scope) and is_moment(parent.expression, scope)
+        )
+        return is_distance or isinstance(parent, _PLAIN)
+
     columns = ((column, scope) for scope, _ in query.selects() for column in query.find_all(scope, exp.Column))
-    used = (query.column_of(column, scope) for column, scope in columns if not isinstance(column.parent, _PLAIN))
-    return any(reference is not None and _is_moment(reference.column, query.engine.moment_type) for reference in used)
+    return any(is_moment(column, scope) and not is_plain(column, scope) for column, scope in columns)
 
 
 def _is_moment(column: Column, other: str) -> bool:

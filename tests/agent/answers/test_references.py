@@ -365,6 +365,20 @@ def test_the_year_of_months_is_named_where_the_first_one_is(text: str, expected:
     assert filled(text, MONTHS, TREND).text == expected
 
 
+@pytest.mark.parametrize(
+    ("last", "expected"),
+    [
+        ("2024-03", "Best: Berlin (January 2024), Paris (March) and Rome (March)."),
+        ("2025-03", "Best: Berlin (January 2024), Paris (March 2024) and Rome (March 2025)."),
+        (None, "Best: Berlin (January 2024), Paris (March) and Rome."),
+    ],
+)
+def test_the_year_of_months_beside_names_is_told_once(last: str | None, expected: str) -> None:
+    sql = "SELECT city, strftime('%Y-%m', day) AS month FROM orders ORDER BY city"
+    rows = [["Berlin", "2024-01"], ["Paris", "2024-03"], ["Rome", last]]
+    assert filled("Best: {list.city:month}.", sql, rows).text == expected
+
+
 def test_a_year_that_the_text_names_is_not_told_again() -> None:
     facts, said = facts_about(MONTHS, TREND), Said("Best month of 2024?")
     assert fill("In 2024, {max.u:month} was best.", facts, said).text == "In 2024, March was best."

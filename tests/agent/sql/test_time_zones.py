@@ -15,7 +15,15 @@ from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.time_zones import depends_on_zone, today_in
 from tests.agent.sql.engines import POSTGRES_URL, QUICK, over
 
-RUNS = Table("runs", (Column("id", "INTEGER"), Column("began", "TIMESTAMP WITH TIME ZONE"), Column("due", "TIMESTAMP")))
+RUNS = Table(
+    "runs",
+    (
+        Column("id", "INTEGER"),
+        Column("began", "TIMESTAMP WITH TIME ZONE"),
+        Column("ended", "TIMESTAMPTZ"),
+        Column("due", "TIMESTAMP"),
+    ),
+)
 
 
 def far_zone() -> str:
@@ -47,6 +55,8 @@ def test_a_zone_may_be_a_name_or_an_offset() -> None:
         ("SELECT DATE_TRUNC('day', began) AS d, COUNT(*) FROM runs GROUP BY 1", True),
         ("SELECT id FROM (SELECT id, CAST(began AS DATE) AS d FROM runs) AS t WHERE d = '2026-03-31'", True),
         ("SELECT COUNT(*) FROM runs WHERE due < CURRENT_DATE", True),
+        ("SELECT began - due FROM runs", True),
+        ("SELECT AVG(ended - began) AS duration FROM runs", False),
         ("SELECT id, began FROM runs", False),
         ("SELECT COUNT(began) FROM runs", False),
         ("SELECT COUNT(*) FROM runs WHERE began IS NOT NULL", False),
