@@ -13,7 +13,7 @@ from typing import Any
 from sqlglot import exp
 
 from datasphinx.agent.engines import engines
-from datasphinx.agent.knowledge.imports import Imported, ImportedEntry, LeftOut, unique_names
+from datasphinx.agent.knowledge.imports import Imported, unique_names
 from datasphinx.agent.knowledge.references import Unresolved, find_column, has_aggregate
 from datasphinx.agent.knowledge.translation import (
     aggregate,
@@ -130,13 +130,6 @@ class _Project:
     models: dict[str, _Model] = field(default_factory=dict)
     formulas: dict[str, _Formula] = field(default_factory=dict)
 
-    def leave_out(self, subject: str, reason: str) -> None:
-        self.imported.left_out.append(LeftOut(subject, reason))
-
-    def add(self, kind: Any, name: str, body: Mapping[str, Any], subject: str) -> None:
-        content = {key: value for key, value in body.items() if value not in (None, "", [], {})}
-        self.imported.entries.append(ImportedEntry(kind, name, content, subject))
-
     # Tables and their descriptions
 
     def read_descriptions(self) -> None:
@@ -149,11 +142,11 @@ class _Project:
             columns = node.get("columns") or {}
             if table is None:
                 if node.get("description") or columns:
-                    self.leave_out(id, f"the source has no table `{_table_name(node)}`")
+                    self.imported.leave_out(id, f"the source has no table `{_table_name(node)}`")
                 continue
             self.tables[id] = table
             if node.get("description"):
-                self.add("table", table, {"description": self._text(id, node["description"])}, id)
+                self.imported.add("table", table, {"description": self._text(id, node["description"])}, id)
             for name, column in columns.items():
                 if column.get("description"):
                     self._describe(table, name, {"description": self._text(id, column["description"])}, id)
@@ -170,20 +163,17 @@ class _Project:
     def _text(self, subject: str, text: str) -> str:
         text = " ".join(str(text).split())
         if len(text) > _MAX_TEXT:
-            self.leave_out(subject, f"the end of a description: it has more than {_MAX_TEXT} characters")
+            self.imported.leave_out(subject, f"the end of a description: it has more than {_MAX_TEXT} characters")
         return text[:_MAX_TEXT]
 
     def _describe(self, table: str, name: str, facts: Mapping[str, Any], subject: str) -> None:
         """Add facts about a column, except those that it already has."""
-        try:
+        own = f"{subject}.{name}"
+        with self.imported.left_out_if_unresolved(own):
             key = find_column(f"{table}.{name}", self.catalog)
-        except Unresolved as error:
-            self.leave_out(f"{subject}.{name}", str(error))
-            return
-        known = self.columns.setdefault(key, {})
-        self.subjects.setdefault(key, f"{subject}.{name}")
-        for fact, value in facts.items():
-            known.setdefault(fact, value)
+            self.subjects.setdefault(key, own)
+            known = self.columns.setdefault(key, {})
+            known.update({**facts, **known})
 
     # Tests
 
@@ -197,34 +187,30 @@ class _Project:
             arguments = {**(metadata.get("kwargs") or {})}
             arguments |= arguments.pop("arguments", None) or {}
             if metadata.get("namespace") or kind not in ("unique", "not_null", "accepted_values", "relationships"):
-                self.leave_out(id, f"the test `{kind}` has no counterpart" if kind else "it is not a generic test")
+                self.imported.leave_out(
+                    id, f"the test `{kind}` has no counterpart" if kind else "it is not a generic test"
+                )
                 continue
             column = arguments.get("column_name") or node.get("column_name")
-            try:
+            with self.imported.left_out_if_unresolved(id):
                 table = self._table(_tested(node), str(arguments.get("model", "")))
                 key = find_column(f"{table}.{column}", self.catalog)
-            except Unresolved as error:
-                self.leave_out(id, str(error))
-                continue
-            # `not_null` has no effect: rows without a value do not change a cardinality.
-            if kind == "unique":
-                self.unique.add(key)
-            elif kind == "accepted_values":
-                self._read_values(id, key, arguments.get("values"))
-            elif kind == "relationships":
-                relationships.append((id, key, arguments))
+                # `not_null` has no effect: rows without a value do not change a cardinality.
+                if kind == "unique":
+                    self.unique.add(key)
+                elif kind == "accepted_values":
+                    self._read_values(id, key, arguments.get("values"))
+                elif kind == "relationships":
+                    relationships.append((id, key, arguments))
         for id, key, arguments in relationships:
             node = self.manifest["nodes"][id]
             tested = _tested(node)
             # A table can refer to itself.
             referred_to = next((other for other in _dependencies(node) if other != tested), tested)
-            try:
+            with self.imported.left_out_if_unresolved(id):
                 table = self._table(referred_to, str(arguments.get("to")))
                 other = find_column(f"{table}.{arguments.get('field')}", self.catalog)
-            except Unresolved as error:
-                self.leave_out(id, str(error))
-                continue
-            self.joins.setdefault((key, other), id)
+                self.joins.setdefault((key, other), id)
 
     def _table(self, id: str | None, name: str) -> str:
         table = self.tables.get(id or "")
@@ -234,9 +220,9 @@ class _Project:
 
     def _read_values(self, subject: str, key: ColumnKey, values: object) -> None:
         if not isinstance(values, list) or not values:
-            self.leave_out(subject, "it lists no values")
+            self.imported.leave_out(subject, "it lists no values")
         elif len(values) > _MAX_VALUES:
-            self.leave_out(subject, f"it lists more than {_MAX_VALUES} values")
+            self.imported.leave_out(subject, f"it lists more than {_MAX_VALUES} values")
         else:
             self._describe(key[0], key[1], {"labels": {str(value): str(value) for value in values}}, subject)
 
@@ -252,7 +238,7 @@ class _Project:
             relation = content.get("node_relation") or {}
             table = self._table_of({"schema": relation.get("schema_name"), "alias": relation.get("alias")})
             if table is None:
-                self.leave_out(subject, f"the source has no table `{relation.get('alias')}`")
+                self.imported.leave_out(subject, f"the source has no table `{relation.get('alias')}`")
                 continue
             model = self.models[name] = _Model(name, table, content)
             for dimension in model.parts("dimensions"):
@@ -286,38 +272,32 @@ class _Project:
 
     def _read_computed_dimension(self, model: _Model, dimension: Json, subject: str) -> None:
         name = str(dimension["name"]).replace("_", " ")
-        try:
+        with self.imported.left_out_if_unresolved(subject):
             tree = self._on_table(str(dimension.get("expr") or dimension["name"]), model.table)
-        except Unresolved as error:
-            self.leave_out(subject, str(error))
-            return
-        body = {
-            "definition": self._text(subject, dimension.get("description") or dimension["label"]),
-            "synonyms": unique_names([str(dimension.get("label") or "")], name),
-            "tables": [model.table],
-            "expression": sql_of(tree, self.catalog),
-        }
-        self.add("term", name, body, subject)
+            body = {
+                "definition": self._text(subject, dimension.get("description") or dimension["label"]),
+                "synonyms": unique_names([str(dimension.get("label") or "")], name),
+                "tables": [model.table],
+                "expression": sql_of(tree, self.catalog),
+            }
+            self.imported.add("term", name, body, subject)
 
     def _join_entities(self, model: _Model, entity: Json, other: _Model, target: Json) -> None:
         subject = f"semantic_model.{model.name}.{entity['name']}"
-        try:
+        with self.imported.left_out_if_unresolved(subject):
             first = find_column(f"{model.table}.{entity.get('expr') or entity['name']}", self.catalog)
             second = find_column(f"{other.table}.{target.get('expr') or target['name']}", self.catalog)
-        except Unresolved as error:
-            self.leave_out(subject, str(error))
-            return
-        self.unique.add(second)
-        self.joins.setdefault((first, second), subject)
+            self.unique.add(second)
+            self.joins.setdefault((first, second), subject)
 
     def add_columns_and_joins(self) -> None:
         for (table, column), facts in self.columns.items():
-            self.add("column", f"{table}.{column}", facts, self.subjects[table, column])
+            self.imported.add("column", f"{table}.{column}", facts, self.subjects[table, column])
         for (first, second), subject in self.joins.items():
             ends = [f"{table}.{column}" for table, column in (first, second)]
             cardinality = "one-to-one" if {first, second} <= self.unique else "many-to-one"
             body = {"from": ends[0], "to": ends[1], "cardinality": cardinality}
-            self.add("join", " = ".join(ends), body, subject)
+            self.imported.add("join", " = ".join(ends), body, subject)
 
     # Metrics
 
@@ -325,15 +305,8 @@ class _Project:
         contents = {str(content["name"]): content for content in self._semantic("metrics")}
         for name, content in contents.items():
             subject = f"metric.{name}"
-            try:
-                formula = self._formula(name, contents)
-            except Unresolved as error:
-                self.leave_out(subject, str(error))
-                continue
-            try:
-                self._add_metric(name, content, formula, subject)
-            except Unresolved as error:
-                self.leave_out(subject, str(error))
+            with self.imported.left_out_if_unresolved(subject):
+                self._add_metric(name, content, self._formula(name, contents), subject)
 
     def _add_metric(self, name: str, content: Json, formula: _Formula, subject: str) -> None:
         text = self._text(subject, content.get("description") or "")
@@ -348,7 +321,7 @@ class _Project:
             "date_column": formula.date_column,
             "additivity": formula.additivity if formula.additivity != "additive" else None,
         }
-        self.add("metric", shown, body, subject)
+        self.imported.add("metric", shown, body, subject)
 
     def _formula(self, name: str, contents: Mapping[str, Json], path: tuple[str, ...] = ()) -> _Formula:
         """Return a metric as an expression.
@@ -399,7 +372,9 @@ class _Project:
         formula = self._aggregated(model, measure)
         if inputs.get("fill_nulls_with") is not None or inputs.get("join_to_timespine"):
             subject = f"metric.{content.get('name')}"
-            self.leave_out(subject, "`fill_nulls_with` and `join_to_timespine`: periods without rows have no value")
+            self.imported.leave_out(
+                subject, "`fill_nulls_with` and `join_to_timespine`: periods without rows have no value"
+            )
         return formula if params else formula.with_conditions(self._conditions(inputs.get("filter"), model.table))
 
     def _aggregated(self, model: _Model, measure: Json) -> _Formula:

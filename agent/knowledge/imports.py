@@ -5,6 +5,7 @@ An imported entry with the kind and name of a hand-written one is left out of th
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ from datasphinx.agent.knowledge.check import Run, problems_in_data
 from datasphinx.agent.knowledge.entries import SCHEMA_URL, JoinEntry
 from datasphinx.agent.knowledge.folder import read_text
 from datasphinx.agent.knowledge.knowledge import Item, Kind, Knowledge
+from datasphinx.agent.knowledge.references import Unresolved
 from datasphinx.agent.knowledge.source_knowledge import SourceKnowledge
 from datasphinx.agent.knowledge.yaml_text import dump_yaml
 from datasphinx.agent.schema.catalog import Catalog
@@ -73,6 +75,23 @@ class Imported:
     def file(self) -> str:
         """The name of the file in the knowledge folder."""
         return f"imported_{self.system}_{_NAME.sub('_', self.name).strip('_').lower() or 'unnamed'}.yml"
+
+    def add(self, kind: Kind, name: str, body: Mapping[str, Any], subject: str) -> None:
+        """Add an entry with the fields of `body` that have a value."""
+        content = {key: value for key, value in body.items() if value not in (None, "", [], {})}
+        self.entries.append(ImportedEntry(kind, name, content, subject))
+
+    def leave_out(self, subject: str, reason: str) -> None:
+        """Report something that is left out."""
+        self.left_out.append(LeftOut(subject, reason))
+
+    @contextmanager
+    def left_out_if_unresolved(self, subject: str) -> Iterator[None]:
+        """End the block at the first `Unresolved`, and report `subject` as left out for this reason."""
+        try:
+            yield
+        except Unresolved as error:
+            self.leave_out(subject, str(error))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 from sqlglot import exp
 
 from datasphinx.agent.engines import engines
-from datasphinx.agent.knowledge.imports import Imported, ImportedEntry, LeftOut, unique_names
+from datasphinx.agent.knowledge.imports import Imported, unique_names
 from datasphinx.agent.knowledge.knowledge import Kind
 from datasphinx.agent.knowledge.references import Unresolved
 from datasphinx.agent.knowledge.translation import read_expression, sql_of, with_tables
@@ -48,11 +48,9 @@ def read_osi(document: Any, name: str, catalog: Catalog) -> Imported:
     if not isinstance(models, list) or not all(isinstance(model, Mapping) for model in models):
         raise Unresolved("it has no list `semantic_model`")
     imported = Imported("osi", name)
-    imported.left_out += [
-        LeftOut(name, f"`{key}` of a document has no counterpart")
-        for key in document
-        if key not in ("semantic_model", "version")
-    ]
+    for key in document:
+        if key not in ("semantic_model", "version"):
+            imported.leave_out(name, f"`{key}` of a document has no counterpart")
     for model in models:
         _ModelReader(imported, catalog, str(model.get("name"))).read(model)
     return imported
@@ -82,19 +80,15 @@ class _ModelReader:
         if instructions:
             self._add("instruction", "instructions", {"text": instructions}, self.model)
 
-    def _leave_out(self, subject: str, reason: str) -> None:
-        self.imported.left_out.append(LeftOut(subject, reason))
-
     def _add(self, kind: Kind, name: str, body: Json, subject: str) -> None:
-        content = {key: value for key, value in body.items() if value not in (None, "", [])}
-        self.imported.entries.append(ImportedEntry(kind, name, content, f"{self.model}: {subject}"))
+        self.imported.add(kind, name, body, f"{self.model}: {subject}")
 
     def _report_unread(self, kind: str, content: Json, subject: str) -> None:
         """Report the keys and the extensions that are not read."""
         for key in content.keys() - _KEYS[kind] - {"custom_extensions"}:
-            self._leave_out(subject, f"`{key}` of a {kind} has no counterpart")
+            self.imported.leave_out(subject, f"`{key}` of a {kind} has no counterpart")
         for extension in content.get("custom_extensions") or ():
-            self._leave_out(subject, f"a custom extension of {extension.get('vendor_name')}")
+            self.imported.leave_out(subject, f"a custom extension of {extension.get('vendor_name')}")
 
     def _context(self, content: Json, subject: str) -> tuple[str, list[str]]:
         """Return the instructions and the synonyms for AI tools."""
@@ -105,14 +99,14 @@ class _ModelReader:
             return ("", parts) if is_list else (context.strip(), [])
         context = context if isinstance(context, Mapping) else {}
         if context.get("examples"):
-            self._leave_out(subject, "example questions, which have no SQL")
+            self.imported.leave_out(subject, "example questions, which have no SQL")
         return str(context.get("instructions") or "").strip(), [str(name) for name in context.get("synonyms") or ()]
 
     def _read_dataset(self, dataset: Json) -> None:
         name, subject = str(dataset.get("name")), f"dataset {dataset.get('name')}"
         table = self._table_of(str(dataset.get("source") or ""))
         if table is None:
-            self._leave_out(subject, f"its source `{dataset.get('source')}` is not a table of this source")
+            self.imported.leave_out(subject, f"its source `{dataset.get('source')}` is not a table of this source")
             return
         self.tables[name.lower()] = table
         unique = [dataset.get("primary_key") or [], *(dataset.get("unique_keys") or ())]
@@ -161,7 +155,7 @@ class _ModelReader:
         try:
             tree = self._resolved(self._expression(content), table)
         except Unresolved as error:
-            self._leave_out(subject, str(error))
+            self.imported.leave_out(subject, str(error))
             return
         self.fields[table, name.lower()] = tree
         shown = name.replace("_", " ")
@@ -206,12 +200,12 @@ class _ModelReader:
         self._report_unread("relationship", content, subject)
         instructions, synonyms = self._context(content, subject)
         if synonyms:
-            self._leave_out(subject, "synonyms of a relationship")
+            self.imported.leave_out(subject, "synonyms of a relationship")
         ends = []
         for side in ("from", "to"):
             dataset = str(content.get(side)).lower()
             if dataset not in self.tables:
-                self._leave_out(subject, f"the dataset `{content.get(side)}` is not imported")
+                self.imported.leave_out(subject, f"the dataset `{content.get(side)}` is not imported")
                 return
             columns = []
             for column in content.get(f"{side}_columns") or ():
@@ -233,19 +227,15 @@ class _ModelReader:
         name, subject = str(content.get("name")), f"metric {content.get('name')}"
         self._report_unread("metric", content, subject)
         instructions, synonyms = self._context(content, subject)
-        try:
-            tree = self._resolved(self._expression(content), None)
-            sql = sql_of(tree, self.catalog)
-        except Unresolved as error:
-            self._leave_out(subject, str(error))
-            return
         shown = name.replace("_", " ")
-        body = {
-            "definition": _sentences(content.get("description"), instructions),
-            "synonyms": unique_names(synonyms, shown),
-            "expression": sql,
-        }
-        self._add("metric", shown, body, subject)
+        with self.imported.left_out_if_unresolved(subject):
+            tree = self._resolved(self._expression(content), None)
+            body = {
+                "definition": _sentences(content.get("description"), instructions),
+                "synonyms": unique_names(synonyms, shown),
+                "expression": sql_of(tree, self.catalog),
+            }
+            self._add("metric", shown, body, subject)
 
 
 def _sentences(*texts: object) -> str:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from sqlalchemy import URL
 
 from datasphinx.agent.engines.sqlite import SQLite
-from datasphinx.agent.knowledge.imports import Imported, ImportedEntry
+from datasphinx.agent.knowledge.imports import Imported
 from datasphinx.agent.schema.catalog import Catalog
 
 
@@ -40,5 +40,5 @@ def import_words(files: Sequence[Path], catalog: Catalog) -> Imported:
         for line in file.read_text(encoding="utf-8").splitlines():
             word, definition, condition = map(str.strip, line.split(";"))
             body = {"definition": definition, "condition": condition}
-            imported.entries.append(ImportedEntry("term", word, body, subject=word))
+            imported.add("term", word, body, subject=word)
     return imported
