@@ -26,7 +26,6 @@ from datasphinx.agent.errors import NotFound
 if TYPE_CHECKING:
     from datasphinx.agent.datasets.load import Job, Preview
 
-_ID = re.compile(r"(file|ds)_[0-9a-f]{16}")
 _CHUNK = 1 << 20
 _DIGITS = 16
 _STALE_S = 86_400.0
@@ -88,7 +87,7 @@ class Registry:
 
     def files(self) -> list[Upload]:
         """Return all files, sorted by name."""
-        files = (self.file(path.stem) for path in self._files.glob("file_*.json"))
+        files = (self._upload(file_id, body) for file_id, body in self._kept("file"))
         return sorted(files, key=lambda file: (file.name, file.file_id))
 
     def file(self, file_id: str) -> Upload:
@@ -97,10 +96,10 @@ class Registry:
         Raises:
             NotFound: There is no such file.
         """
-        metadata = _get(self._files, file_id)
-        if metadata is None:
+        body = self._body("file", file_id)
+        if body is None:
             raise NotFound("file_unknown", file_id=file_id)
-        return Upload(file_id, self._files / file_id, **metadata)
+        return self._upload(file_id, body)
 
     def delete_file(self, file_id: str) -> None:
         """Delete a file; datasets loaded from it remain.
@@ -176,8 +175,8 @@ class Registry:
 
     def datasets(self) -> list[Dataset]:
         """Return all datasets, sorted by name."""
-        datasets = (self._find_dataset(path.stem) for path in self._datasets.glob("ds_*.json"))
-        return sorted(filter(None, datasets), key=lambda dataset: (dataset.name, dataset.dataset_id))
+        datasets = (Dataset.from_json(body) for _, body in self._kept("ds"))
+        return sorted(datasets, key=lambda dataset: (dataset.name, dataset.dataset_id))
 
     def dataset(self, dataset_id: str) -> Dataset:
         """Return the dataset with this id.
@@ -239,8 +238,28 @@ class Registry:
         return self._datasets / f"{dataset_id}.duckdb"
 
     def _find_dataset(self, dataset_id: str) -> Dataset | None:
-        metadata = _get(self._datasets, dataset_id)
-        return Dataset.from_json(metadata) if metadata else None
+        body = self._body("ds", dataset_id)
+        return Dataset.from_json(body) if body else None
+
+    def _upload(self, file_id: str, body: dict[str, Any]) -> Upload:
+        return Upload(file_id, self._files / file_id, **body)
+
+    def _kept(self, kind: str) -> list[tuple[str, dict[str, Any]]]:
+        """Return the ids and metadata of all files (`file`) or datasets (`ds`)."""
+        folder = self._files if kind == "file" else self._datasets
+        kept = [(path.stem, self._body(kind, path.stem)) for path in folder.glob(f"{kind}_*.json")]
+        return [(kept_id, body) for kept_id, body in kept if body is not None]
+
+    def _body(self, kind: str, kept_id: str) -> dict[str, Any] | None:
+        """Return the metadata of an id, which may come from a model: only a valid one becomes part of a path."""
+        if not is_id(kind, kept_id):
+            return None
+        path = (self._files if kind == "file" else self._datasets) / f"{kept_id}.json"
+        try:
+            body: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        return body
 
 
 def _put(folder: Path, name: str, content: dict[str, Any], work: Path) -> None:
@@ -249,15 +268,9 @@ def _put(folder: Path, name: str, content: dict[str, Any], work: Path) -> None:
     os.replace(unfinished, folder / unfinished.name)
 
 
-def _get(folder: Path, name: str) -> dict[str, Any] | None:
-    """Return the stored metadata of an id. The id may come from a model, so only a valid one becomes part of a path."""
-    if not _ID.fullmatch(name):
-        return None
-    try:
-        metadata: dict[str, Any] = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    return metadata
+def is_id(kind: str, text: str) -> bool:
+    """Return whether `text` has the form of the id of a file (`file`) or dataset (`ds`)."""
+    return re.fullmatch(rf"{kind}_[0-9a-f]{{{_DIGITS}}}", text) is not None
 
 
 class JoinedFiles:

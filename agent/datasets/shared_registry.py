@@ -1,7 +1,6 @@
 """Files and datasets shared by all processes of a server, also across machines."""
 
 import os
-import re
 import shutil
 import threading
 from pathlib import Path
@@ -9,14 +8,11 @@ from typing import Any
 
 from datasphinx.agent.datasets.dataset import Dataset, Upload
 from datasphinx.agent.datasets.limits import LoadLimits
-from datasphinx.agent.datasets.registry import Registry
+from datasphinx.agent.datasets.registry import Registry, is_id
 from datasphinx.agent.errors import NotFound
 from datasphinx.agent.settings import Settings
 from datasphinx.agent.storage.database import SharedDatabase
 from datasphinx.agent.storage.files import SharedFiles
-
-# Ids may come from a model or a client, so check their form.
-_FILE_ID, _DATASET_ID = (re.compile(rf"{kind}_[0-9a-f]{{16}}") for kind in ("file", "ds"))
 
 
 class SharedRegistry(Registry):
@@ -35,22 +31,16 @@ class SharedRegistry(Registry):
         super().__init__(data_dir / "shared", limits)
         self._shared, self._fetching = shared, threading.Lock()
 
-    def files(self) -> list[Upload]:
-        """Return all files, sorted by name; the content may be missing here until `file` is called."""
-        stored = self._sync().items()
-        files = [self._upload(file_id, body) for file_id, body in stored if file_id.startswith("file_")]
-        return sorted(files, key=lambda file: (file.name, file.file_id))
-
     def file(self, file_id: str) -> Upload:
         """Return the file with this id; fetch its content if it is missing here.
 
         Raises:
             NotFound: There is no such file.
         """
-        body = self._shared.body(file_id) if _FILE_ID.fullmatch(file_id) else None
-        if body is None or not self._fetch(file_id, self._files / file_id):
+        file = super().file(file_id)
+        if not self._fetch(file_id, file.path):
             raise NotFound("file_unknown", file_id=file_id)
-        return self._upload(file_id, body)
+        return file
 
     def delete_file(self, file_id: str) -> None:
         """Delete a file; datasets loaded from it remain.
@@ -58,14 +48,9 @@ class SharedRegistry(Registry):
         Raises:
             NotFound: There is no such file.
         """
-        if not (_FILE_ID.fullmatch(file_id) and self._shared.delete(file_id)):
+        if not (is_id("file", file_id) and self._shared.delete(file_id)):
             raise NotFound("file_unknown", file_id=file_id)
         self._sync()
-
-    def datasets(self) -> list[Dataset]:
-        """Return all datasets, sorted by name."""
-        datasets = [Dataset.from_json(body) for key, body in self._sync().items() if key.startswith("ds_")]
-        return sorted(datasets, key=lambda dataset: (dataset.name, dataset.dataset_id))
 
     def path_of(self, dataset_id: str) -> Path:
         """Return the DuckDB file with the table of a dataset; fetch it if it is missing here.
@@ -84,18 +69,21 @@ class SharedRegistry(Registry):
         Raises:
             NotFound: There is no such dataset.
         """
-        if not (_DATASET_ID.fullmatch(dataset_id) and self._shared.delete(dataset_id)):
+        if not (is_id("ds", dataset_id) and self._shared.delete(dataset_id)):
             raise NotFound("dataset_unknown", dataset_id=dataset_id)
         self._sync()
 
-    def _upload(self, file_id: str, body: dict[str, Any]) -> Upload:
-        return Upload(file_id, self._files / file_id, **body)
+    def _kept(self, kind: str) -> list[tuple[str, dict[str, Any]]]:
+        return [(kept_id, body) for kept_id, body in self._sync().items() if kept_id.startswith(f"{kind}_")]
+
+    def _body(self, kind: str, kept_id: str) -> dict[str, Any] | None:
+        return self._shared.body(kept_id) if is_id(kind, kept_id) else None
 
     def _find_dataset(self, dataset_id: str) -> Dataset | None:
-        body = self._shared.body(dataset_id) if _DATASET_ID.fullmatch(dataset_id) else None
-        if body is None:
+        dataset = super()._find_dataset(dataset_id)
+        if dataset is None:
             self._sync()
-        return Dataset.from_json(body) if body else None
+        return dataset
 
     def _keep_file(self, file_id: str, body: dict[str, Any], copy: Path) -> None:
         # Store in the database first: a local copy that it does not know is then always outdated.
