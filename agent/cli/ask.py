@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from datasphinx.agent.cli.options import AsJson, BaseUrl, ModelName, services_of, settings_of
+from datasphinx.agent.cli.options import AsJson, BaseUrl, ModelName, services_of, settings_of, writing
 from datasphinx.agent.cli.text import json_text, printable
 from datasphinx.agent.core.text import valid_json
 from datasphinx.agent.errors import (
@@ -508,10 +508,8 @@ def _save(
     console = Console(stderr=True)
     for number, item in enumerate(items, 1):
         target = path if number == 1 else path.with_stem(f"{path.stem}-{number}")
-        try:
+        with writing(target, option):
             write(item, target)
-        except OSError as error:
-            raise typer.BadParameter(f"{target} cannot be written: {error.strerror}.", param_hint=option) from error
         console.print(printable(f"{option[2:]}: {target}"), markup=False, highlight=False, soft_wrap=True)
     if not items and not output["error"] and not output["clarification"]:
         console.print(nothing, style="yellow")

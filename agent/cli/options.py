@@ -1,7 +1,8 @@
 """Options that several commands share, and settings with such options applied."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -70,6 +71,15 @@ def knowledge_folder_of(services: "Services", name: str) -> Path:
     if source is None or source.knowledge is None:
         raise ConfigurationError(f"DATASPHINX_SOURCES: {name}.knowledge", "it is not set")
     return source.knowledge
+
+
+@contextmanager
+def writing(path: Path, option: str) -> Iterator[None]:
+    """Make an error of writing `path`, the value of `option`, one of usage."""
+    try:
+        yield
+    except OSError as error:
+        raise typer.BadParameter(f"{path} cannot be written: {error.strerror}.", param_hint=option) from error
 
 
 def delete_old(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from datasphinx.agent.cli.ask import answer_to, path_with
-from datasphinx.agent.cli.options import AsJson, BaseUrl, ModelName, services_of, settings_of
+from datasphinx.agent.cli.options import AsJson, BaseUrl, ModelName, services_of, settings_of, writing
 from datasphinx.agent.cli.text import json_text, printable
 from datasphinx.agent.core.text import valid_json
 from datasphinx.agent.errors import Refused, exit_code
@@ -149,8 +149,6 @@ def _show(output: Mapping[str, Any], out: Path | None, *, is_quiet: bool) -> Non
         if not is_quiet:
             typer.echo(printable(response.markdown))
         return
-    try:
+    with writing(out, "--out"):
         response.save(out)
-    except OSError as error:
-        raise typer.BadParameter(f"{out} cannot be written: {error.strerror}.", param_hint="--out") from error
     typer.echo(printable(f"report: {out}"), err=True)

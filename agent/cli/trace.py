@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from datasphinx.agent.cli.options import AsJson, delete_old
+from datasphinx.agent.cli.options import AsJson, delete_old, writing
 from datasphinx.agent.cli.text import echo, json_text
 
 if TYPE_CHECKING:
     from datasphinx.agent.record.events import StoredEvent
     from datasphinx.agent.record.store import Store
-    from datasphinx.agent.record.verify import Anchor, Verification
+    from datasphinx.agent.record.verify import Anchor
 
 _SAME, _DIFFERENT = 0, 3
 
@@ -70,11 +70,13 @@ def verify(
     the record is intact, 2 the anchor cannot be read or written, 3 the record is not intact, 5 it cannot be read.
     """
     from datasphinx.agent.record.verify import verify as verify_store
+    from datasphinx.agent.record.verify import write_anchor
 
     earlier = _read_anchor(anchor) if anchor else None
     result = verify_store(_store(), earlier)
     if anchor and not result.findings:
-        _write_anchor(result, anchor)
+        with writing(anchor, "--anchor"):
+            write_anchor(result.anchor, anchor)
     if as_json:
         echo(json_text({**result.as_json(), **({"anchor": vars(earlier) if earlier else None} if anchor else {})}))
     else:
@@ -117,15 +119,6 @@ def _read_anchor(path: Path) -> "Anchor | None":
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise typer.BadParameter(f"{path} cannot be read: {reason}.", param_hint="--anchor") from error
-
-
-def _write_anchor(result: "Verification", path: Path) -> None:
-    from datasphinx.agent.record.verify import write_anchor
-
-    try:
-        write_anchor(result.anchor, path)
-    except OSError as error:
-        raise typer.BadParameter(f"{path} cannot be written: {error.strerror}.", param_hint="--anchor") from error
 
 
 @trace_app.command()

@@ -7,15 +7,12 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    GetCoreSchemaHandler,
-    GetJsonSchemaHandler,
     StringConstraints,
     ValidationError,
     create_model,
     model_validator,
 )
-from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+from pydantic_core import PydanticCustomError
 
 from datasphinx.agent.clarify.feedback import LONGEST_ANSWER
 from datasphinx.agent.conversation.threads import THREAD_ID
@@ -132,32 +129,27 @@ def report_request(services: Services) -> type[BaseModel]:
     return create_model("ReportRequest", __base__=_Request, **fields)
 
 
-class _Listed:
-    """Restricts a text to the names of the sources that are listed when it is validated."""
+def _named_source(services: Services, description: str) -> Any:
+    """Return the field for a source name.
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
+    With API keys or tokens it is any text, because each tenant has its own sources. Otherwise it is one of those that
+    are listed when it is validated.
+    """
+    if not services.settings.is_private:
+        return _SourceName | None, Field(None, description=description)
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_after_validator_function(self._check, handler(source))
-
-    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        return {"type": "string", "enum": list(listed_sources(self._services))}
-
-    def _check(self, name: str) -> str:
-        names = listed_sources(self._services)
+    def check(name: str) -> str:
+        names = listed_sources(services)
         if name not in names:
             raise PydanticCustomError("source_unknown", "Input should be one of {names}", {"names": ", ".join(names)})
         return name
 
+    def describe(schema: dict[str, Any]) -> None:
+        schema.clear()
+        schema |= {"type": "string", "enum": list(listed_sources(services))}
 
-def _named_source(services: Services, description: str) -> Any:
-    """Return the field for a source name.
-
-    With API keys or tokens it is any text, because each tenant has its own sources.
-    """
-    name_type: Any = Annotated[_SourceName, _Listed(services)] if services.settings.is_private else _SourceName
-    return name_type | None, Field(None, description=description)
+    listed: Any = Annotated[_SourceName, AfterValidator(check), Field(json_schema_extra=describe)]
+    return listed | None, Field(None, description=description)
 
 
 def body_check(question: type[BaseModel]) -> Any:
