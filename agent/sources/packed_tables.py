@@ -1,9 +1,9 @@
 """Tables and values as compressed blocks of JSON, decoded on access."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from sys import intern
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,8 @@ from datasphinx.agent.retrieval.arrays import Arrays, pack_json, unpack_json
 from datasphinx.agent.schema.catalog import Catalog, Column, ForeignKey, FullName, Table
 
 Values = dict[tuple[str, str], tuple[str, ...]]
+K = TypeVar("K")
+V = TypeVar("V")
 
 _TABLES_PER_BLOCK = 16
 """Smaller blocks compress worse; larger ones delay the first access. 16 tables of 20 columns take about 2 ms."""
@@ -66,95 +68,87 @@ def decode(arrays: Arrays) -> tuple["PackedTables", "PackedValues"]:
     Raises:
         READ_ERRORS: an array is missing.
     """
-    blocks = _Blocks(arrays)
-    return PackedTables(blocks), PackedValues(blocks)
+    tables = PackedTables(arrays)
+    return tables, PackedValues(arrays, tables.numbers)
 
 
-class _Blocks:
-    """Blocks of tables and values, cached once decoded. Thread-safe: a block may be decoded twice."""
+class _Blocks(Generic[K, V]):
+    """Blocks of rows, each decoded at its first access. Thread-safe: a block may be decoded twice."""
 
-    def __init__(self, arrays: Arrays) -> None:
-        names = [FullName(schema, name) for schema, name in unpack_json(arrays["names"])]
-        self.names = {name.key: name for name in names}
-        self.numbers = {key: at // _TABLES_PER_BLOCK for at, key in enumerate(self.names)}
-        self._columns = arrays["columns"]
-        self._blocks = {kind: (arrays[f"{kind}_blocks"], arrays[f"{kind}_starts"]) for kind in ("table", "value")}
-        self._tables: dict[int, dict[str, Table]] = {}
-        self._values: dict[int, Values] = {}
+    def __init__(self, arrays: Arrays, kind: str, decode: Callable[[Any], dict[K, V]]) -> None:
+        self._blocks, self._starts, self._decode = arrays[f"{kind}_blocks"], arrays[f"{kind}_starts"], decode
+        self._decoded: dict[int, dict[K, V]] = {}
 
     def __len__(self) -> int:
-        return -(-len(self.names) // _TABLES_PER_BLOCK)
+        return len(self._starts) - 1
 
-    def tables(self, block: int) -> dict[str, Table]:
-        if block not in self._tables:
-            tables = map(decode_table, self._block("table", block))
-            self._tables.setdefault(block, {table.key: table for table in tables})
-        return self._tables[block]
-
-    def values(self, block: int) -> Values:
-        if block not in self._values:
-            self._values.setdefault(block, decode_values(self._block("value", block)))
-        return self._values[block]
-
-    def columns(self) -> dict[str, Sequence[str]]:
-        """Return the column names of every table, without decoding tables."""
-        return dict(zip(self.names, map(tuple, unpack_json(self._columns)), strict=True))
-
-    def _block(self, kind: str, block: int) -> Any:
-        blocks, starts = self._blocks[kind]
-        return unpack_json(blocks[starts[block] : starts[block + 1]])
+    def __getitem__(self, number: int) -> dict[K, V]:
+        if number not in self._decoded:
+            rows = unpack_json(self._blocks[self._starts[number] : self._starts[number + 1]])
+            self._decoded.setdefault(number, self._decode(rows))
+        return self._decoded[number]
 
 
 class PackedTables(Mapping[str, Table]):
     """The tables of a cached catalog by key. Keys are available at once; a table is decoded on access."""
 
-    def __init__(self, blocks: _Blocks) -> None:
-        """Wrap the blocks created by `decode`."""
-        self._blocks = blocks
+    def __init__(self, arrays: Arrays) -> None:
+        """Wrap arrays written by `encode`."""
+        names = [FullName(schema, name) for schema, name in unpack_json(arrays["names"])]
+        self._names = {name.key: name for name in names}
+        self._columns = arrays["columns"]
+        self._blocks = _Blocks(arrays, "table", _decode_tables)
+        self.numbers = {key: at // _TABLES_PER_BLOCK for at, key in enumerate(self._names)}
+        """The numbers of the blocks by key."""
 
     def __getitem__(self, key: str) -> Table:
         """Return the decoded table."""
-        return self._blocks.tables(self._blocks.numbers[key])[key]
+        return self._blocks[self.numbers[key]][key]
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the keys."""
-        return iter(self._blocks.names)
+        return iter(self._names)
 
     def __len__(self) -> int:
         """Return the number of tables."""
-        return len(self._blocks.names)
+        return len(self._names)
 
     def __contains__(self, key: object) -> bool:
         """Return whether the catalog has a table with this key."""
-        return key in self._blocks.names
+        return key in self._names
 
     def full_names(self) -> Mapping[str, FullName]:
         """Return the schema and name of every table by its key."""
-        return self._blocks.names
+        return self._names
 
     def column_names(self) -> Mapping[str, Sequence[str]]:
-        """Return the column names of every table by its key."""
-        return self._blocks.columns()
+        """Return the column names of every table by its key, without decoding tables."""
+        return dict(zip(self._names, map(tuple, unpack_json(self._columns)), strict=True))
+
+
+def _decode_tables(rows: list[list[Any]]) -> dict[str, Table]:
+    tables = map(decode_table, rows)
+    return {table.key: table for table in tables}
 
 
 class PackedValues(Mapping[tuple[str, str], tuple[str, ...]]):
     """The sampled values of a cached catalog, by table key and column name."""
 
-    def __init__(self, blocks: _Blocks) -> None:
-        """Wrap the blocks created by `decode`."""
-        self._blocks = blocks
+    def __init__(self, arrays: Arrays, numbers: Mapping[str, int]) -> None:
+        """Wrap arrays written by `encode`; `numbers` are those of the blocks by table."""
+        self._blocks, self._numbers = _Blocks(arrays, "value", decode_values), numbers
 
     def __getitem__(self, column: tuple[str, str]) -> tuple[str, ...]:
         """Return the values of a column."""
-        return self._blocks.values(self._blocks.numbers[column[0]])[column]
+        return self._blocks[self._numbers[column[0]]][column]
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         """Iterate over the columns that have values."""
-        return (column for block in range(len(self._blocks)) for column in self._blocks.values(block))
+        return (column for number in range(len(self._blocks)) for column in self._blocks[number])
 
     def __len__(self) -> int:
         """Return the number of columns that have values."""
-        return sum(len(self._blocks.values(block)) for block in range(len(self._blocks)))
+        return sum(len(self._blocks[number]) for number in range(len(self._blocks)))
 
 
 def _concatenate(kind: str, blocks: list[NDArray[np.uint8]]) -> Arrays:
