@@ -266,17 +266,20 @@ def _number_format(spec: str, numbers: Sequence[Decimal]) -> ColumnFormat:
 
 
 def _interval_format(cells: Sequence[Any]) -> ColumnFormat:
-    """Return the format of intervals; computed ones have fractions of seconds, or 26 hours beside days: two units."""
+    """Return the format of intervals: computed ones, with fractions of seconds, in two units; 26 hours with a day."""
     own = ColumnFormat("interval")
     found = [quantity_of(cell, own) for cell in cells]
     numbers = [number for number in found if number is not None]
-    is_computed = any(_decimals(number) for number in numbers) or any(map(_has_days_of_hours, cells))
-    return _in_two_units(numbers) if is_computed and len(numbers) == len(cells) else own
+    if len(numbers) < len(cells):
+        return own
+    if any(map(_decimals, numbers)):
+        return _in_two_units(numbers)
+    return replace(own, unit="seconds") if any(map(_has_days_of_hours, cells)) else own
 
 
 def _has_days_of_hours(interval: Any) -> bool:
     match = _DURATION.fullmatch(str(interval))
-    return match is not None and bool(match[5]) and abs(int(match[6] or 0)) >= 24
+    return match is not None and abs(int(match[6] or 0)) >= 24
 
 
 def _in_two_units(numbers: Sequence[Decimal]) -> ColumnFormat:

@@ -73,7 +73,7 @@ def texts(kind: str, *cells: Any, spec: str = "", language: str = "en", in_sente
         ("interval", ["PT1H1M17.866676S", "PT12.25S"], "", ["1 hour 1 minute 18 seconds", "12 seconds"]),
         ("interval", ["PT12.2555S", "PT0.5S"], "", ["12.3 seconds", "0.5 seconds"]),
         ("interval", ["P1DT-30M-0.5S", "-P1DT6H0.5S"], "", ["23 hours", "-1 day 6 hours"]),
-        ("interval", ["PT1H29M44S", "PT49H"], "", ["1 hour 29 minutes 44 seconds", "49 hours"]),
+        ("interval", ["PT1H29M44S", "PT49H"], "", ["1 hour 29 minutes 44 seconds", "2 days 1 hour"]),
         ("string", ["2024-03", "2023-12"], "", ["March 2024", "December 2023"]),
         ("datetime", ["2024-03-01T00:00:00", "2024-04-01T00:00:00"], "month", ["March 2024", "April 2024"]),
         ("datetime", ["2024-03-01T00:00:00"], "", ["Mar 1, 2024"]),
