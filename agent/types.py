@@ -59,6 +59,8 @@ class QueryCondition(TypedDict):
 
     `=` with several values means one of them, and `≠` none of them."""
     values: list[Any]
+    are_meanings: NotRequired[bool]
+    """Whether the values are the meanings of codes, such as "yes", which do not say of what."""
 
 
 class QuerySummary(TypedDict):

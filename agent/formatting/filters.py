@@ -40,7 +40,7 @@ def _without_column(condition: QueryCondition, language: Language, periods: int)
     if operator == "during":
         return _alternatives(_values(condition, language), language) if periods == 1 else ""
     says_all = all(isinstance(value, str) and sum(map(str.isalpha, value)) > 1 for value in values)
-    if operator not in {"=", "≠"} or not says_all:
+    if operator not in {"=", "≠"} or not says_all or condition.get("are_meanings"):
         return ""
     listed = _alternatives(_values(condition, language), language)
     return listed if operator == "=" else render("filter_without", language, values=listed)

@@ -245,8 +245,9 @@ class QueryReader:
         if operator == "between" and all(_is_date(value) for value in values):
             operator = "during"
         values = [value[:10] if _is_date(value) else value for value in values]
-        if operator in {"=", "≠"}:
-            values = [self._meaning(value, node, select) for value in values]
+        meant = [self._meaning(value, node, select) for value in values] if operator in {"=", "≠"} else values
+        if meant != values:
+            return QueryCondition(column=name, operator=operator, values=meant, are_meanings=True)
         # As texts, they have no separators.
         values = [str(value) if self._is_code_or_year(value, node, select) else value for value in values]
         return QueryCondition(column=name, operator=operator, values=values)

@@ -41,6 +41,7 @@ def condition(column: str, operator: str, *values: Any) -> QueryCondition:
     [
         ([PAID, YEAR, LARGE], ["paid", "2024", "total amount > 1,000"]),
         ([condition("status", "≠", "cancelled", "returned")], ["without cancelled or returned"]),
+        ([{**condition("low cost", "=", "yes"), "are_meanings": True}], ["low cost = yes"]),
         ([condition("status", "=", "X"), condition("shop", "=", "17")], ["status = X", "shop = 17"]),
         ([condition("is open", "=", True), condition("stars", "=", 5)], ["is open = yes", "stars = 5"]),
         (
