@@ -1,7 +1,8 @@
-"""Work of requests: blocking work in threads separate from those of questions, and time limits."""
+"""Work of requests: blocking work in threads separate from those of questions, time limits, and defects."""
 
 import asyncio
 import logging
+import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import TypeVar
@@ -9,7 +10,7 @@ from typing import TypeVar
 import anyio.to_thread
 
 from datasphinx.agent.core.cancellation import Cancellation
-from datasphinx.agent.errors import RequestTimeout
+from datasphinx.agent.errors import DatasphinxError, InternalError, RequestTimeout
 
 T = TypeVar("T")
 logger = logging.getLogger("datasphinx")
@@ -64,3 +65,12 @@ async def time_limit(seconds: float | None) -> AsyncIterator[None]:
         if seconds is None or not timeout.expired():
             raise
         raise RequestTimeout(seconds) from None
+
+
+def domain_error(error: Exception, place: str) -> DatasphinxError:
+    """Return `error` if it is one of the project, else an internal error for clients: its details are only logged."""
+    if isinstance(error, DatasphinxError):
+        return error
+    defect = InternalError(type(error).__name__, uuid.uuid4().hex)
+    logger.error("%s failed trace_id=%s", place, defect.trace_id, exc_info=error)
+    return defect

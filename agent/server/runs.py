@@ -1,7 +1,6 @@
 """Runs that clients of the Agent Server protocol and of MCP follow, join and cancel. They belong to the process."""
 
 import asyncio
-import logging
 import time
 import uuid
 from collections.abc import AsyncGenerator, Callable, Collection
@@ -9,10 +8,8 @@ from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from datasphinx.agent.errors import DatasphinxError, InternalError, NotFound, ThreadBusy
-from datasphinx.agent.server.background import time_limit
-
-logger = logging.getLogger("datasphinx")
+from datasphinx.agent.errors import DatasphinxError, NotFound, ThreadBusy
+from datasphinx.agent.server.background import domain_error, time_limit
 
 _MAX_ENDED = 20
 """Runs of a tenant that are kept after their end."""
@@ -98,11 +95,8 @@ class Run:
             status = "error" if failed else "interrupted" if self.result.get("__interrupt__") else "success"
         except Exception as error:
             status = "error"
-            failure = error if isinstance(error, DatasphinxError) else InternalError(type(error).__name__, self.id)
-            if failure is not error:
-                logger.exception("[SERVER] a run failed trace_id=%s", self.id)
-            self.failure = failure
-            problem = {"error": failure.code, "message": self._message_of(failure)}
+            self.failure = domain_error(error, "[SERVER] a run")
+            problem = {"error": self.failure.code, "message": self._message_of(self.failure)}
             self.result = {"__error__": problem}
             await self._add("error", problem)
         finally:

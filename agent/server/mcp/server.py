@@ -1,9 +1,7 @@
 """The MCP server: tools for the tenant of a request, and their errors."""
 
 import json
-import logging
 import os
-import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
@@ -29,10 +27,10 @@ from pydantic import BaseModel, ValidationError
 from datasphinx.agent.core.failure import shown_error
 from datasphinx.agent.core.text import valid_json
 from datasphinx.agent.core.version import package_version
-from datasphinx.agent.errors import DatasphinxError, InputInvalid, InternalError
+from datasphinx.agent.errors import InputInvalid
 from datasphinx.agent.messages import Message
 from datasphinx.agent.record.telemetry import remote_parent
-from datasphinx.agent.server.background import time_limit
+from datasphinx.agent.server.background import domain_error, time_limit
 from datasphinx.agent.server.errors import invalid_input
 from datasphinx.agent.server.mcp.answering import Answer, Ask, ask
 from datasphinx.agent.server.mcp.call import Call, request_language
@@ -44,8 +42,6 @@ from datasphinx.agent.server.metrics import Metrics
 from datasphinx.agent.server.runnable import PlainJSON, ServedGraph
 from datasphinx.agent.server.tenants import Tenant, current_tenant, set_tenant
 from datasphinx.agent.settings import Settings
-
-logger = logging.getLogger("datasphinx")
 
 _Context = ServerRequestContext[Any, Any]
 
@@ -193,12 +189,9 @@ class _Handlers:
         """Return code and message of an error, and count it; the details of a defect are only logged."""
         if isinstance(error, ValidationError | RequestValidationError):
             error = invalid_input(error, "arguments")
-        if not isinstance(error, DatasphinxError):
-            defect = InternalError(type(error).__name__, uuid.uuid4().hex)
-            logger.error("[MCP] %s failed trace_id=%s", place, defect.trace_id, exc_info=error)
-            error = defect
-        self._metrics.problem(error.code)
-        return {**shown_error(error, current_tenant().services.settings, request_language(context))}
+        failure = domain_error(error, f"[MCP] {place}")
+        self._metrics.problem(failure.code)
+        return {**shown_error(failure, current_tenant().services.settings, request_language(context))}
 
 
 def build_server(agent: ServedGraph, report: ServedGraph, settings: Settings, metrics: Metrics) -> Server[Any]:

@@ -1,8 +1,6 @@
 """Server-sent events, and the routes that stream a question: an event for each completed step."""
 
 import asyncio
-import logging
-import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from typing import Any, Protocol, cast
@@ -16,13 +14,10 @@ from starlette.types import Scope
 from datasphinx.agent.answers.progress import step_line
 from datasphinx.agent.conversation.conversations import Event
 from datasphinx.agent.conversation.reply import Reply, title_of
-from datasphinx.agent.errors import DatasphinxError, InternalError
-from datasphinx.agent.server.background import time_limit
+from datasphinx.agent.server.background import domain_error, time_limit
 from datasphinx.agent.server.errors import problem
 from datasphinx.agent.server.runnable import PlainJSON, ServedGraph
 from datasphinx.agent.server.tenants import current_list, current_tenant
-
-logger = logging.getLogger("datasphinx")
 
 _KEEP_ALIVE_S = 15.0
 _KEEP_ALIVE = b": keep-alive\n\n"
@@ -163,13 +158,8 @@ async def _lines(
         async with time_limit(seconds), aclosing(events):
             async for kind, data in events:
                 yield encode(kind, PlainJSON().dumps(data))
-        return
-    except DatasphinxError as error:
-        failure = error
     except Exception as error:
-        failure = InternalError(type(error).__name__, uuid.uuid4().hex)
-        logger.exception("[SERVER] a run failed trace_id=%s", failure.trace_id)
-    yield encode("problem", bytes(problem(failure, scope).body))
+        yield encode("problem", bytes(problem(domain_error(error, "[SERVER] a run"), scope).body))
 
 
 def _steps(updates: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
