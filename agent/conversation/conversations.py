@@ -113,12 +113,15 @@ class Conversations:
         """End the clarifying question of the last run, or of `run_id`, without an answer; return the new checkpoint."""
         return self._change(lambda _: {"clarification": None}, ASKS, ENDED, self._kept(thread_id, run_id))
 
-    def add_answer(self, answer: Callable[[Mapping[str, Any]], Mapping[str, Any]], thread_id: str) -> str:
-        """Store an answer that no run of the graph has given; return its run id.
+    def add_answer(
+        self, answer: Callable[[Mapping[str, Any]], Mapping[str, Any]], thread_id: str | None
+    ) -> tuple[str, str]:
+        """Store an answer that no run of the graph has given; return the id of its thread, and its run id.
 
-        `answer` returns its final state from that of the thread.
+        `answer` returns its final state from that of the thread; without a thread id a new thread is created.
         """
-        return self._change(answer, "answer", RUN, ThreadRun(self._threads, self._graph.name, thread_id))
+        run = ThreadRun(self._threads, self._graph.name, thread_id)
+        return run.thread_id, self._change(answer, "answer", RUN, run)
 
     def _kept(self, thread_id: str, run_id: str | None) -> "ThreadRun":
         return ThreadRun(self._threads, self._graph.name, thread_id, run_id, keeps_thread=True)

@@ -7,7 +7,6 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from datasphinx.agent.answers.outputs import compose_answer
-from datasphinx.agent.answers.stored_chart import drawn_by_default
 from datasphinx.agent.conversation.reply import reply_of
 from datasphinx.agent.core.cancellation import Cancellation
 from datasphinx.agent.core.redact import without_password
@@ -47,7 +46,7 @@ class EditedStatement(_Statement):
 
     question: str = Field("", max_length=10_000, description="The question that the statement answers.")
     thread_id: str | None = Field(
-        None, pattern=r"^[0-9a-f]{32}$", description="The conversation about a database that the answer is added to."
+        None, pattern=r"^[0-9a-f]{32}$", description="The conversation about a database; without one a new one begins."
     )
 
 
@@ -62,8 +61,8 @@ async def run(statement: EditedStatement, request: Request) -> dict[str, Any]:
     """Run a statement by the guard, the row rules and the limits of answers, with a record of its own.
 
     The result is an output as that of a question, in the language of Accept-Language, with `truncated` (whether there
-    are more rows) and `edited_by_hand`, which is always true. With `thread_id` it is the last answer of the
-    conversation from then on, and `chosen` if it is an alternative of the draft before it.
+    are more rows) and `edited_by_hand`, which is always true. It begins a conversation, or with `thread_id` it is the
+    last answer of that one from then on, and `chosen` if it is an alternative of the draft before it.
     """
     tenant, language = current_tenant(), accepted_language(request.scope)
     name = resolve_source(tenant.services, statement.source)
@@ -71,12 +70,7 @@ async def run(statement: EditedStatement, request: Request) -> dict[str, Any]:
 
     def work(stop: Cancellation) -> dict[str, Any]:
         state = _answered(statement, name, tenant.services, language, stop)
-        thread_id, run_id = statement.thread_id, None
-        if thread_id:
-            run_id = _added(state, tenant, thread_id)
-        else:
-            chart = drawn_by_default(state, tenant.services.source)
-            state["charts"] = [chart] if chart else []
+        thread_id, run_id = _added(state, tenant, statement.thread_id)
         return {**reply_of(state, thread_id, run_id), "truncated": state["result"]["truncated"], "edited_by_hand": True}
 
     return PlainJSON().dumpd(await cancellable(work))
@@ -115,8 +109,8 @@ def _answered(
     return {**new_run(State, given), "question": question, "audit": audit, **output, **facts, "turns": [turn]}
 
 
-def _added(state: dict[str, Any], tenant: Tenant, thread_id: str) -> str:
-    """Add the answer in `state` to a conversation, and return its run id.
+def _added(state: dict[str, Any], tenant: Tenant, thread_id: str | None) -> tuple[str, str]:
+    """Add the answer in `state` to a conversation, a new one without `thread_id`; return the ids of thread and run.
 
     Raises:
         NotFound: there is no such conversation about a database.
@@ -132,10 +126,10 @@ def _added(state: dict[str, Any], tenant: Tenant, thread_id: str) -> str:
             state["chosen"] = True
         return {**state, "turns": remembered(before.get("turns", ()), turn)}
 
-    run_id = tenant.graphs["agent"].add_answer(after, thread_id)
+    added, run_id = tenant.graphs["agent"].add_answer(after, thread_id)
     if listed := current_list():
-        listed.add(thread_id, "agent", state["question"])
-    return run_id
+        listed.add(added, "agent", state["question"])
+    return added, run_id
 
 
 @router.get("/schema")

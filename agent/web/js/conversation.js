@@ -7,7 +7,7 @@ import { pinView } from "./boards.js";
 import { chooseAnew, nameOfPlace } from "./chosen.js";
 import { alternativesView, clarificationView } from "./clarification.js";
 import { announce, byId, make } from "./dom.js";
-import { mayRun } from "./editor.js";
+import { emptyEditorView, mayRun } from "./editor.js";
 import { run } from "./events.js";
 import { failedOutputView, failureReason, failureView } from "./failure.js";
 import { feedbackView } from "./feedback.js";
@@ -94,6 +94,7 @@ export class Conversation {
     this.running = running;
     this.queue.wait(Boolean(running));
     say(byId("ask"), running ? "ask_next" : "ask");
+    byId("write-sql").disabled = Boolean(running);
   }
 
   /** Show the turn of a run. */
@@ -233,6 +234,21 @@ export class Conversation {
   async take({ sql }, { thread_id, audit }, question) {
     const { source } = await got(`threads/${thread_id}`).catch(() => ({}));
     this.begin(question, { sql, thread_id, question, trace_id: audit.trace_id, ...(source && { source }) }, "sql");
+  }
+
+  /** Let the user write a statement; its answer is the next one about the same data, or begins a conversation. */
+  write() {
+    const at = this.where();
+    const place = placeOf(at);
+    if (place !== this.place) Object.assign(this, { place, graph: at.graph, thread: null });
+    const turn = this.add(new Turn("", this.graph, null));
+    say(turn.element.querySelector(".said"), "write_sql");
+    turn.body.append(emptyEditorView(this.thread, at.named.source, (output) => {
+      if (turn.element.isConnected && !this.thread && !this.running) this.thread = output.thread_id;
+      this.question = output.sql;
+      return this.edited(output, output.sql);
+    }));
+    turn.element.scrollIntoView({ block: "start" });
   }
 
   /** Show the answer of a statement that was edited by hand, the last one of its conversation from now on. */

@@ -42,6 +42,13 @@ export function editorView(output, question, source, show) {
   return make("div", { class: "edited" }, open, box);
 }
 
+/** Return an empty editor for the conversation `thread`, a new one if it is null; it takes the focus. See `editorView`. */
+export function emptyEditorView(thread, source, show) {
+  const box = make("div", { class: "editor" });
+  fill(box, { sql: "", thread_id: thread, audit: {} }, { question: "", source, show }).then((editor) => editor?.focus());
+  return make("div", { class: "answer edited" }, box);
+}
+
 /** Fill `box` with the editor and return it; null where it could not be loaded. */
 async function fill(box, { sql, thread_id, audit }, about) {
   box.replaceChildren(say(make("p", { role: "status", class: "hint" }), "working"));
@@ -185,6 +192,8 @@ function runStatement(state, result, run, stop) {
 }
 
 function show(result, output, state, sent) {
+  // The first statement begins a conversation; the next ones belong to it.
+  state.thread_id = output.thread_id;
   const view = state.show(output);
   result.replaceChildren(view, ...(mayPropose ? [proposal({ ...sent, trace_id: output.audit.trace_id }, state.question)] : []));
   announce(`${text("edited_by_hand")}. ${text("row_count", { count: output.tables[0].rows.length })}`);

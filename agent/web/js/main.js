@@ -87,6 +87,7 @@ question.addEventListener("keydown", (event) => {
 question.addEventListener("input", fit);
 document.addEventListener("keydown", keys);
 report.addEventListener("click", () => setReport(report.getAttribute("aria-pressed") !== "true"));
+byId("write-sql").addEventListener("click", () => conversation.write());
 document.addEventListener("click", ({ target }) => closeMenus(target));
 for (const button of document.querySelectorAll(".anew")) {
   button.addEventListener("click", () => {

@@ -97,6 +97,41 @@ def test_the_result_of_an_edited_statement_is_a_full_answer(visit: Visit) -> Non
     expect(page.locator(".turn")).to_have_count(3)
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_statement_can_be_written_before_the_first_question(visit: Visit, width: int) -> None:
+    site = visit(Model(COUNT, reviews=()), clarify="never", viewport={"width": width, "height": 844})
+    page = site.page
+    page.get_by_role("button", name="Write SQL").click()
+    expect(page.get_by_role("textbox", name="SQL editor")).to_be_focused()
+    page.keyboard.type("SELECT status, COUNT(*) AS orders FROM orders GROUP BY status ORDER BY orders DESC")
+    page.keyboard.press("Control+Enter")
+    result = page.locator(".edited .result")
+    expect(result.locator(".trust summary")).to_contain_text("Edited by hand")
+    expect(result.locator(".chart canvas")).to_be_visible()
+    result.locator(".toolbar .menu summary").click()
+    expect(result.get_by_role("button", name="Save as Excel")).to_be_visible()
+    expect(result.get_by_role("button", name="Pin")).to_be_visible()
+    expect(page.locator("#conversations a")).to_have_count(1)
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    write(page, COUNT)
+    page.keyboard.press("Control+Enter")
+    expect(result.locator(".figure, .lead").first).to_contain_text("Customers")
+    site.ask("And today?")
+    expect(page.locator(".turn")).to_have_count(2)
+    expect(page.locator(".turn").last.locator(".answer")).to_be_visible()
+
+    page.reload()
+    expect(page.locator(".turn")).to_have_count(3)
+    expect(page.locator(".turn").first.locator(".chart canvas")).to_be_visible()
+    expect(page.locator("#conversations a")).to_have_count(1)
+
+
+def test_nobody_writes_statements_where_the_server_runs_none(visit: Visit) -> None:
+    page = visit(run_sql=False).page
+    expect(page.get_by_role("button", name="Report")).to_be_visible()
+    expect(page.get_by_role("button", name="Write SQL")).to_be_hidden()
+
+
 def test_a_long_statement_stands_in_lines_below_the_answer_and_in_the_editor(visit: Visit) -> None:
     orders = "SELECT customer_id FROM orders WHERE ordered_on >= '2025-01-01'"
     site = visit(Model(f"{COUNT} WHERE customer_id IN ({orders})", reviews=()), run_sql=True, clarify="never")

@@ -145,12 +145,14 @@ def test_there_is_no_route_with_keys_and_where_it_is_switched_off(cache_dir: Pat
         assert server.http.get("/sql/schema", headers=headers).status_code == 404
 
 
-def test_a_private_server_runs_statements_and_draws_their_rows(served: Served) -> None:
+def test_a_private_server_runs_statements_each_an_answer_of_a_new_conversation(served: Served) -> None:
     assert served.http.get("/sources").json()["may_run_sql"] is True
     sql = "SELECT status, COUNT(*) AS n FROM orders GROUP BY status ORDER BY n DESC"
-    ran = served.http.post("/sql", json={"sql": sql}).json()
-    assert ran["charts"][0]["type"] == "bar" and len(ran["tables"][0]["rows"]) > 2
-    assert served.http.post("/sql", json={"sql": "SELECT 1"}).json()["charts"] == []
+    ran, other = (served.http.post("/sql", json={"sql": each}).json() for each in (sql, "SELECT 1"))
+    path = f"/threads/{ran['thread_id']}"
+    assert served.http.get(f"{path}/runs/{ran['run_id']}/chart").json()["chart"]["type"] == "bar"
+    assert [run["said"] for run in served.http.get(f"{path}/history").json()["runs"]] == [{"question": sql}]
+    assert other["thread_id"] != ran["thread_id"]
 
 
 def test_an_edited_statement_is_an_answer_of_its_conversation(cache_dir: Path, tmp_path: Path) -> None:
@@ -267,7 +269,8 @@ def test_charts_are_those_of_the_source_of_the_statement(cache_dir: Path, tmp_pa
         chart = server.http.get(f"/threads/{asked['thread_id']}/runs/{asked['run_id']}/chart").json()
         assert chart["spec"]["chart_type"] == "bar"
         ran = server.http.post("/sql", json={"sql": sql, "source": "codes"}).json()
-        assert [each["type"] for each in ran["charts"]] == ["bar"]
+        path = f"/threads/{ran['thread_id']}/runs/{ran['run_id']}/chart"
+        assert server.http.get(path).json()["spec"]["chart_type"] == "bar"
 
 
 def test_a_source_without_knowledge_has_no_proposals(cache_dir: Path, tmp_path: Path) -> None:
