@@ -14,7 +14,7 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 from datasphinx.agent.knowledge.overlay import JoinEnd, is_forbidden
 from datasphinx.agent.knowledge.references import Definition, has_aggregate, other_groups
 from datasphinx.agent.schema.catalog import Catalog
-from datasphinx.agent.sql.names import ResolvedQuery, key_of, resolved_query
+from datasphinx.agent.sql.names import ResolvedQuery, inner_output, key_of, resolved_query
 from datasphinx.agent.sql.selects import conjuncts
 
 _SYMMETRIC = (exp.EQ, exp.NEQ, exp.Add, exp.Mul)
@@ -262,7 +262,7 @@ class _Reader:
         if node.find(exp.AggFunc):
             yield _simplified(node), scope
         for column in node.find_all(exp.Column) if depth <= _MAX_DEPTH else ():
-            output = self._output(column, scope)
+            output = inner_output(column, scope)
             if output:
                 yield from self.sources(*output, depth + 1)
 
@@ -270,7 +270,7 @@ class _Reader:
         """Yield the columns of tables that `node` reads, also through subqueries, as `table.column` in lower case."""
         for column in node.find_all(exp.Column) if depth <= _MAX_DEPTH else ():
             reference = self.query.column_of(column, scope)
-            output = self._output(column, scope)
+            output = inner_output(column, scope)
             if reference:
                 yield str(reference).lower()
             elif output:
@@ -280,20 +280,8 @@ class _Reader:
         reference = self.query.column_of(node, scope)
         if reference:
             return str(reference).lower()
-        output = self._output(node, scope)
+        output = inner_output(node, scope)
         return self.form(*output, depth + 1) if output else f"?.{node.name.lower()}"
-
-    def _output(self, node: exp.Column, scope: Scope) -> tuple[exp.Expr, Scope] | None:
-        """Return the expression of a subquery that `node` names, with its scope."""
-        ancestor: Scope | None = scope
-        while ancestor is not None and node.table not in ancestor.sources:
-            ancestor = ancestor.parent
-        source = ancestor.sources[node.table] if ancestor else None
-        if isinstance(source, Scope) and isinstance(source.expression, exp.Query):
-            for output in source.expression.selects:
-                if output.alias_or_name.lower() == node.name.lower():
-                    return output, source
-        return None
 
     def scope_of(self, node: exp.Expr) -> Scope | None:
         """Return the scope of a SELECT of the query."""

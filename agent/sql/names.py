@@ -1,6 +1,6 @@
 """Resolution of the table and column names in a statement against the catalog."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain, islice
@@ -77,15 +77,38 @@ class ResolvedQuery:
 
     def column_of(self, node: exp.Expr | None, scope: Scope) -> ColumnReference | None:
         """Return the catalog column that `node` refers to in `scope`; None if it is not a column of a catalog table."""
-        ancestor: Scope | None = scope
         if not isinstance(node, exp.Column) or not node.table:
             return None
-        while ancestor is not None and node.table not in ancestor.sources:
-            ancestor = ancestor.parent
-        table = self.table(ancestor.sources[node.table]) if ancestor else None
+        table = self.table(_source_of(node, scope))
         columns = table.columns if table else ()
         column = next((column for column in columns if column.name.lower() == node.name.lower()), None)
         return ColumnReference(table, column) if table and column else None
+
+
+def _source_of(column: exp.Column, scope: Scope) -> exp.Table | Scope | None:
+    """Return the source that `column` names, of `scope` or of the nearest one around it that has it."""
+    around: Scope | None = scope
+    while around is not None and column.table not in around.sources:
+        around = around.parent
+    return around.sources[column.table] if around else None
+
+
+def first_query(scope: Scope) -> Scope:
+    """Return the scope of the first query of a UNION, whose outputs name those of all; any other scope unchanged."""
+    while scope.set_operation_scopes:
+        scope = scope.set_operation_scopes[0]
+    return scope
+
+
+def inner_output(node: exp.Expr, scope: Scope) -> tuple[exp.Expr, Scope] | None:
+    """Return the output of a derived table or CTE that the column `node` of `scope` is, with the scope that has it."""
+    source = _source_of(node, scope) if isinstance(node, exp.Column) else None
+    if not isinstance(source, Scope):
+        return None
+    inner = first_query(source)
+    outputs = inner.expression.selects if isinstance(inner.expression, exp.Select) else []
+    found = (output for output in outputs if output.alias_or_name.lower() == node.name.lower())
+    return next(((output.unalias(), inner) for output in found), None)
 
 
 def _with_exact_aliases(tree: exp.Expr, catalog: Catalog) -> exp.Expr:
@@ -395,13 +418,18 @@ def _missing_in_source(scope: Scope, catalog: Catalog) -> Iterator[exp.Column]:
                 yield column
 
 
-def columns_of(source: exp.Table | Scope | None, catalog: Catalog) -> set[str]:
-    """Return the column names of a table or subquery in lower case; empty if unknown."""
+def column_names(source: exp.Table | Scope | None, catalog: Catalog) -> Sequence[str]:
+    """Return the column names of a table or subquery; none if they are unknown."""
     if isinstance(source, Scope):
         query = source.expression
-        return {name.lower() for name in query.named_selects} if isinstance(query, exp.Query) else set()
+        return query.named_selects if isinstance(query, exp.Query) else []
     table = table_of(source, catalog) if source else None
-    return {column.lower() for column in table.column_names} if table else set()
+    return table.column_names if table else []
+
+
+def columns_of(source: exp.Table | Scope | None, catalog: Catalog) -> set[str]:
+    """Return the column names of a table or subquery in lower case; empty if unknown."""
+    return {name.lower() for name in column_names(source, catalog)}
 
 
 def _is_tolerated(column: exp.Column, scope: Scope, catalog: Catalog) -> bool:

@@ -8,7 +8,7 @@ from sqlglot.optimizer.scope import Scope
 
 from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.sql.joined_rows import JoinedRows
-from datasphinx.agent.sql.names import ColumnReference, ResolvedQuery, resolved_query
+from datasphinx.agent.sql.names import ColumnReference, ResolvedQuery, first_query, inner_output, resolved_query
 from datasphinx.agent.sql.selects import is_aggregated
 from datasphinx.agent.sql.statement_cache import StatementCache
 from datasphinx.agent.sql.summary import unwrapped
@@ -51,7 +51,7 @@ def _output_columns(sql: str, catalog: Catalog) -> Sequence[OutputColumn]:
         return []
     if query is None or not query.scopes:
         return []
-    scope = _first(query.scopes[-1])
+    scope = first_query(query.scopes[-1])
     outputs = scope.expression.selects if isinstance(scope.expression, exp.Select) else []
     if any(output.is_star for output in outputs):
         return []
@@ -65,26 +65,9 @@ def _output(node: exp.Expr, scope: Scope, query: ResolvedQuery) -> OutputColumn:
     return OutputColumn(expression, _stored(node, scope, query), decimals)
 
 
-def _first(scope: Scope) -> Scope:
-    while scope.set_operation_scopes:
-        scope = scope.set_operation_scopes[0]
-    return scope
-
-
-def _inner(column: exp.Expr, scope: Scope) -> tuple[exp.Expr, Scope] | None:
-    """Return the output of a derived table or CTE that `column` of `scope` is, with its scope."""
-    source = scope.sources.get(column.table) if isinstance(column, exp.Column) else None
-    if not isinstance(source, Scope):
-        return None
-    inner = _first(source)
-    selects = inner.expression.selects if isinstance(inner.expression, exp.Select) else []
-    found = (output for output in selects if output.alias_or_name.lower() == column.name.lower())
-    return next(((output.unalias(), inner) for output in found), None)
-
-
 def _expanded(node: exp.Expr, scope: Scope, depth: int = 0) -> exp.Expr:
     def replaced(part: exp.Expr) -> exp.Expr:
-        inner = _inner(part, scope) if depth < _MAX_DEPTH else None
+        inner = inner_output(part, scope) if depth < _MAX_DEPTH else None
         return exp.paren(_expanded(*inner, depth + 1), copy=False) if inner else part
 
     return node.copy().transform(replaced, copy=False)
@@ -93,7 +76,7 @@ def _expanded(node: exp.Expr, scope: Scope, depth: int = 0) -> exp.Expr:
 def _stored(node: exp.Expr, scope: Scope, query: ResolvedQuery, depth: int = 0) -> ColumnReference | None:
     while isinstance(node, _WRAPPERS + _OF_ITS_UNIT):
         node = node.this
-    inner = _inner(node, scope)
+    inner = inner_output(node, scope)
     if inner:
         return _stored(*inner, query, depth + 1) if depth < _MAX_DEPTH else None
     return query.column_of(node, scope)
@@ -122,7 +105,7 @@ def _decimals(node: exp.Expr, scope: Scope, query: ResolvedQuery, depth: int = 0
         return max(of(*parts) or (), default=None)
     if isinstance(node, _WRAPPERS + _OF_ITS_UNIT + _OF_ITS_DECIMALS):
         return _decimals(node.this, scope, query, depth + 1)
-    if inner := _inner(node, scope):
+    if inner := inner_output(node, scope):
         return _decimals(*inner, query, depth + 1)
     reference = query.column_of(node, scope)
     return reference.column.decimals if reference else None
@@ -172,5 +155,5 @@ def _is_additive(node: exp.Expr, scope: Scope, query: ResolvedQuery, depth: int 
     source = scope.sources.get(node.table)
     if isinstance(source, Scope) and not isinstance(source.expression, exp.Select):
         return False
-    inner = _inner(node, scope)
+    inner = inner_output(node, scope)
     return _is_additive(*inner, query, depth + 1) if inner else True

@@ -16,7 +16,7 @@ from datasphinx.agent.engines import engine_of
 from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.sql.dialects import exact_dialect, print_statement
 from datasphinx.agent.sql.guard import parse, shared_nodes
-from datasphinx.agent.sql.names import ResolvedQuery, qualify_names
+from datasphinx.agent.sql.names import ResolvedQuery, inner_output, qualify_names
 from datasphinx.agent.sql.selects import conjuncts, output_of
 from datasphinx.agent.sql.statement_cache import StatementCache
 
@@ -179,9 +179,10 @@ def _is_filled_column(column: exp.Column, scope: Scope, query: ResolvedQuery) ->
     if reference:
         return not reference.column.nullable
     inner = scope.sources.get(column.table)
-    outputs = inner.expression.selects if isinstance(inner, Scope) and isinstance(inner.expression, exp.Select) else ()
-    found = next((output for output in outputs if output.alias_or_name.lower() == column.name.lower()), None)
-    return found is not None and isinstance(inner, Scope) and _is_filled(found.unalias(), inner, query)
+    # Another query of a UNION may have no value.
+    is_one_query = isinstance(inner, Scope) and isinstance(inner.expression, exp.Select)
+    found = inner_output(column, scope) if is_one_query else None
+    return found is not None and _is_filled(*found, query)
 
 
 def _filled_by(condition: exp.Expr) -> list[exp.Expr]:

@@ -22,6 +22,7 @@ from datasphinx.agent.sql.guard.finding import Statement
 from datasphinx.agent.sql.guard.functions import called_name
 from datasphinx.agent.sql.guard.tables import names_cte, system_names
 from datasphinx.agent.sql.names import (
+    column_names,
     connected_groups,
     inner_join_equalities,
     qualify_names,
@@ -389,7 +390,7 @@ def _compares_with_itself(column: exp.Expr) -> bool:
 
 def _intended_column(column: exp.Column, scope: Scope, catalog: Catalog) -> tuple[str, str] | None:
     """Return the source and column that `column` must mean, or None."""
-    columns = {name: _columns(source, catalog) for name, (_, source) in scope.selected_sources.items()}
+    columns = {name: column_names(source, catalog) for name, (_, source) in scope.selected_sources.items()}
     exact = [
         (source, name) for source, names in columns.items() for name in names if name.lower() == column.name.lower()
     ]
@@ -404,13 +405,6 @@ def _intended_column(column: exp.Column, scope: Scope, catalog: Catalog) -> tupl
     own = [(source, name) for source, name in exact if source == column.table]
     options = own or list(dict.fromkeys([*exact, *near]))
     return options[0] if len(options) == 1 else None
-
-
-def _columns(source: exp.Expr | Scope, catalog: Catalog) -> list[str]:
-    if isinstance(source, Scope):
-        return list(source.expression.named_selects) if isinstance(source.expression, exp.Query) else []
-    table = table_of(source, catalog) if isinstance(source, exp.Table) else None
-    return list(table.column_names) if table else []
 
 
 def _any_equal_column(column: exp.Column, exact: list[tuple[str, str]], scope: Scope) -> tuple[str, str] | None:
