@@ -83,7 +83,7 @@ def test_filters_beside_those_of_definitions_are_listed(asked: MakeAgent) -> Non
     sql = f"{REVENUE} AND channel IN ('P', 'S') AND ordered_on >= '2024-01-01' AND ordered_on < '2025-01-01'"
     output = asked({"GeneratedSQL": [{"sql": sql}]}).ask("What was the revenue of phone orders?")
 
-    assert output["filters"] == ["channel = P or S", "2024"]
+    assert output["filters"] == ["channel = phone or store", "2024"]
 
 
 def test_stored_codes_are_shown_for_their_names(asked: MakeAgent) -> None:
