@@ -254,7 +254,7 @@ def _sample_table(sampler: Sampler, table: Table, samples: _Samples, key: str) -
         column = _with_type_of_cells(column, cells, sampler.catalog.engine)
         profiled_column = _profile_column(column, cells, len(rows) if is_complete else total)
         profiled_column = profiled_column._replace(parts=_parts(sampler, table, column, cells))
-        if column.name not in table.key_columns and _is_ranged(column, cells):
+        if _is_ranged(table, column, cells):
             if is_complete:
                 profiled_column = _with_range(profiled_column, [cell for cell in cells if cell is not None])
             elif total and total <= COUNTED_ROWS and not table.is_view:
@@ -336,8 +336,9 @@ def _columns_without_range(table: Table) -> list[Column]:
     return [
         column
         for column in table.columns
-        if column.minimum is None and column.examples and column.name not in table.key_columns
-        if column.type_class == "number" or all(map(_DATE.fullmatch, column.examples))
+        if column.minimum is None and column.examples
+        if (column.type_class == "number" and column.name not in table.key_columns)
+        or all(map(_DATE.fullmatch, column.examples))
     ]
 
 
@@ -352,11 +353,12 @@ def _is_sampled_completely(table: Table) -> bool:
     return table.rows is not None and table.rows < _sample_size(table)
 
 
-def _is_ranged(column: Column, cells: list[Any]) -> bool:
-    """Return whether all `cells` that are not NULL are numbers, or all are dates."""
+def _is_ranged(table: Table, column: Column, cells: list[Any]) -> bool:
+    """Return whether all `cells` that are not NULL are numbers that are no keys, or all are dates."""
     present = [cell for cell in cells if cell is not None]
     if column.type_class == "number":
-        return bool(present) and all(type(cell) in (int, float) for cell in present)
+        is_key = column.name in table.key_columns
+        return bool(present) and not is_key and all(type(cell) in (int, float) for cell in present)
     if column.type_class not in ("date", "datetime", "text"):
         return False
     return bool(present) and all(type(cell) is str and _DATE.fullmatch(cell) for cell in present)
@@ -378,7 +380,7 @@ def _add_ranges(sampler: Sampler, table: Table, columns: list[Column]) -> Table:
         table,
         columns=tuple(
             _with_range(column, ends[column.name])
-            if column.name in ends and None not in ends[column.name] and _is_ranged(column, ends[column.name])
+            if column.name in ends and None not in ends[column.name] and _is_ranged(table, column, ends[column.name])
             else column
             for column in table.columns
         ),

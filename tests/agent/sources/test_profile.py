@@ -152,6 +152,13 @@ def test_ranges_of_numbers_and_dates(tmp_path: Path, count: int) -> None:
 
 
 @pytest.mark.parametrize("count", [7, 3000], ids=["in the sample", "beyond the sample"])
+def test_days_that_are_part_of_a_key_have_a_range(tmp_path: Path, count: int) -> None:
+    columns = "sensor INTEGER, day DATE, n INTEGER, PRIMARY KEY (sensor, day)"
+    rows = [(number, f"20{10 + number % 7}-01-02", 1) for number in range(count)]
+    assert ranges(read(make_table(tmp_path, columns, rows))) == {"day": ("2010-01-02", "2016-01-02"), "n": ("1", "1")}
+
+
+@pytest.mark.parametrize("count", [7, 3000], ids=["in the sample", "beyond the sample"])
 def test_a_column_of_mixed_values_has_no_range(tmp_path: Path, count: int) -> None:
     rows = [(number, "2020-01-02") for number in range(count)] + [("unknown", "soon")]
     assert ranges(read(make_table(tmp_path, "n INTEGER, day DATE", rows))) == {}
