@@ -304,6 +304,20 @@ class Clarification(TypedDict):
     """The hashes of the options' results; absent unless all are known."""
 
 
+def clarified(clarification: Clarification) -> str:
+    """Return a clarifying question and its answer as a line of a prompt; to own words belong the options.
+
+    >>> clarified({"question": "Which year?", "answer": "both", "options": ["2024", "2025"]})
+    'Clarified: Which year? (1. 2024; 2. 2025) - both'
+    """
+    asked, answer, options = clarification["question"], clarification["answer"], clarification.get("options", ())
+    if not asked:
+        return f"The user remarks: {answer}"
+    shown = "; ".join(f"{number}. {label}" for number, label in enumerate(options, start=1))
+    is_chosen = any(answer == label or answer.startswith(f"{label}: ") for label in options)
+    return f"Clarified: {asked}{f' ({shown})' if shown and not is_chosen else ''} - {answer}"
+
+
 class ClarifyingQuestion(TypedDict):
     """A multiple-choice question to the user, who may also answer in free text.
 

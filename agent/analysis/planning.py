@@ -31,7 +31,7 @@ from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.state import Conclusion, Observation, ToolCall
 from datasphinx.agent.tools.arguments import read_arguments
 from datasphinx.agent.tools.tool import Arguments, Workbench, check_known
-from datasphinx.agent.types import Clarify, ClarifyingQuestion, Option, Result, Turn
+from datasphinx.agent.types import Clarify, ClarifyingQuestion, Option, Result, Turn, clarified
 
 _MAX_TEXT = 300
 _MAX_REASON = 500
@@ -238,7 +238,7 @@ def step_messages(
     analysis: Analysis, bench: Workbench, instructions: str, today: date, *, clarify: Clarify, calls_left: int
 ) -> list[BaseMessage]:
     """Return the messages that request the next call from the model; `instructions` are those of the operator."""
-    clarified = "".join(f"Clarified: {turn['question']} - {turn['answer']}\n" for turn in analysis.clarifications)
+    answers = "".join(f"{clarified(each)}\n" for each in analysis.clarifications)
     return prompts.render(
         "analyse",
         instructions=instructions,
@@ -246,7 +246,7 @@ def step_messages(
         clarify=_CLARIFY_INSTRUCTIONS[clarify],
         form=_OUTPUT_INSTRUCTIONS.get(str(analysis.output_type), ""),
         question=analysis.question,
-        context=_conversation(analysis.turns) + clarified + earlier_results_text(bench.earlier_results),
+        context=_conversation(analysis.turns) + answers + earlier_results_text(bench.earlier_results),
         calls="\n".join(_calls(analysis, bench)) or "none",
         left=str(calls_left),
     )

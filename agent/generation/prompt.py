@@ -21,6 +21,7 @@ from datasphinx.agent.schema.personal import personal_content
 from datasphinx.agent.schema.words import normal_form
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.names import referenced_names
+from datasphinx.agent.types import clarified
 
 _LIST_HEADING = "All tables with the names of their columns (-> references, ~> probably references):"
 _DETAILS_HEADING = "The tables that the question is probably about, in detail:"
@@ -157,9 +158,7 @@ def question_context(question: Question, source: Source) -> list[str]:
         *_stored_values(question, source),
         *conversation_paragraphs(question.follows, question.turns, question.source),
     ]
-    for clarification in question.clarifications:
-        asked, answer = clarification["question"], clarification["answer"]
-        parts.append(f"Clarified: {asked} - {answer}" if asked else f"The user remarks: {answer}")
+    parts += map(clarified, question.clarifications)
     parts += [f"Rejected by the user, no alternative either: {sql}" for sql in question.rejected_sql]
     hint = _OUTPUT_TYPE_HINTS.get(question.output_type or "")
     return [*parts, hint] if hint else parts

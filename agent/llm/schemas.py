@@ -97,11 +97,17 @@ def _text(value: Any) -> str:
     return next(iter(_texts(value)), "")
 
 
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, dict) and value.keys() == {"column", "format"}
+
+
 def _formats_by_column(value: Any) -> dict[str, str]:
     """Return formats as a dict; a model writes a list of `column: format`, of objects, or an object."""
-    if isinstance(value, dict):
+    if isinstance(value, dict) and not _is_pair(value):
         return {str(name): each.strip() for name, each in value.items() if isinstance(each, str)}
-    pairs = [part.rpartition(":") for part in _texts(value)]
+    items = value if isinstance(value, list) else [value]
+    texts = [f"{item['column']}: {item['format']}" if _is_pair(item) else item for item in items]
+    pairs = [part.rpartition(":") for part in _texts(texts)]
     return {name.strip(): each.strip() for name, _, each in pairs if name.strip() and each.strip()}
 
 
@@ -182,6 +188,12 @@ class ReadingOption(WithForm):
     label: str = Field(description="a few words of the user's, no SQL")
     reading: str = Field(description="what the question then means, one sentence, no SQL")
     sql: str | None = Field(None, description="one SELECT statement that answers this reading, if it can be written")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_reading(cls, value: Any) -> Any:
+        """Accept a label alone, which then says what is meant."""
+        return {"reading": value["label"], **value} if isinstance(value, dict) and "label" in value else value
 
 
 AmbiguityType = Literal["AmbQuestion", "AmbTableColumn", "AmbOutput", "AmbValue"]

@@ -519,6 +519,15 @@ def test_the_user_is_asked_and_the_answer_goes_on(analyst: MakeAnalyst, returns:
     assert "Clarified: Which account? - beta" in agent.prompts()[1]
 
 
+def test_an_answer_in_own_words_is_read_with_the_options(analyst: MakeAnalyst, returns: str, dataset: str) -> None:
+    agent = analyst([ASKED, query(dataset), DONE], checkpointer=InMemorySaver())
+    thread = {"configurable": {"thread_id": "1"}}
+    agent.graph.invoke({"question": QUESTION, "files": [returns]}, thread)
+    agent.graph.invoke({"clarification_answer": "the second one"}, thread)
+
+    assert "Clarified: Which account? (1. alpha; 2. beta) - the second one" in agent.prompts()[1]
+
+
 def test_the_same_is_not_asked_twice(analyst: MakeAnalyst, returns: str, dataset: str) -> None:
     agent = analyst([ASKED, ASKED, query(dataset), DONE], checkpointer=InMemorySaver())
     thread = {"configurable": {"thread_id": "1"}}

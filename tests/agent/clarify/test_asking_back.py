@@ -36,6 +36,13 @@ def test_a_vague_question_is_put_back_with_previews(talking: Talking) -> None:
     assert value["description"] == "What makes a customer the best?\n1. by orders\n2. by amount"
 
 
+def test_readings_may_have_labels_alone(talking: Talking) -> None:
+    options = [{key: each[key] for key in each if key != "reading"} for each in ASKS["alternatives"]]
+    output = talking([{**ASKS, "alternatives": options}]).ask(BEST)
+
+    assert [option["label"] for option in output["clarification"]["options"]] == ["by orders", "by amount"]
+
+
 @pytest.mark.parametrize("clarify", ["auto", "always"])
 def test_the_language_that_the_model_states_holds_for_the_question_and_its_answer(
     talking: Talking, clarify: str
@@ -217,7 +224,8 @@ def test_own_words_go_to_generation(talking: Talking) -> None:
     talk.ask(BEST)
     talk.ask(clarification_answer="those who signed up first")
 
-    assert f"Clarified: {ASKS['question']} - those who signed up first" in talk.prompts("GeneratedSQL")[1]
+    options = "1. by orders; 2. by amount"
+    assert f"Clarified: {ASKS['question']} ({options}) - those who signed up first" in talk.prompts("GeneratedSQL")[1]
 
 
 def test_always_asks_on_until_nothing_is_open_or_the_rounds_are_used_up(talking: Talking) -> None:

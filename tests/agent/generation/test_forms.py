@@ -99,6 +99,14 @@ def test_formats_are_read_from_lines_and_objects() -> None:
     assert lines.form() == {"formats": {"net: sales": "currency EUR", "share": "fraction"}}
 
 
+@pytest.mark.parametrize("names", [["share"], ["share", "rate"]])
+def test_formats_are_read_from_pairs_of_column_and_format(names: list[str]) -> None:
+    pairs = [{"column": name, "format": "fraction"} for name in names]
+    read = GeneratedSQL.model_validate({"sql": "SELECT 1", "formats": pairs})
+
+    assert read.form() == {"formats": dict.fromkeys(names, "fraction")}
+
+
 @pytest.mark.parametrize("schema", [GeneratedSQL, ReadingOption, SQLValidation])
 def test_a_model_writes_the_statement_before_its_form(schema: Any) -> None:
     names = list(model_schema(schema, strict=True)["properties"])
