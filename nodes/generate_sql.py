@@ -166,11 +166,14 @@ def _in_another_form(written: WrittenSql, question: Question, rows: Result | Non
         return {}
     result = None if question.sql_only else rows or source.execute(last["sql"])
     update = shown_again(last, question.text, result)
-    proposed = written.output_type or ("plot" if written.form.get("chart") else None)
+    proposed, form = written.output_type or ("plot" if written.form.get("chart") else None), written.form
+    if proposed == "dataframe" and not (form and last.get("output_type") == "dataframe"):
+        # Rows in place of a chart, unless only their formats or words change.
+        form = {"chart": None, **form}
     return {
         **update,
         "assumptions": list(dict.fromkeys([*update["assumptions"], *written.assumptions])),
-        "attempts": with_facts(update["attempts"], form={**last.get("form", {}), **written.form}),
+        "attempts": with_facts(update["attempts"], form={**last.get("form", {}), **form}),
         "proposed_output_type": proposed or update["proposed_output_type"],
     }
 

@@ -98,6 +98,26 @@ def test_a_form_that_a_chat_model_reads_is_replayed_for_a_statement_in_lines(tal
     assert replay(open_store(settings), output["audit"]["trace_id"], settings).differences == []
 
 
+def test_a_table_that_is_asked_for_has_no_chart(talking: Talking) -> None:
+    chart = {"type": "bar", "x": "status", "y": ["orders"]}
+    answer = ["{max.orders:status} has most orders."]
+    talk = talking({**BY_STATUS, "chart": chart, "answer": answer}, {"sql": "", "output_type": "dataframe"})
+    assert talk.ask(STATUSES)["charts"]
+
+    output = talk.ask("as a table")
+    assert (output["output_type"], output["charts"]) == ("dataframe", [])
+    assert "has most orders" in output["answer"]
+
+
+def test_other_formats_leave_the_chart(talking: Talking) -> None:
+    chart = {"type": "bar", "x": "status", "y": ["orders"]}
+    formats = {"formats": ["orders: decimal 1"], "output_type": "dataframe"}
+    talk = talking({**BY_STATUS, "output_type": "dataframe", "chart": chart}, {"sql": "", **formats})
+    assert talk.ask(STATUSES)["charts"]
+
+    assert talk.ask("with one decimal place")["charts"]
+
+
 def test_a_chart_of_one_figure_is_a_clear_error(writing: Talking) -> None:
     talk = writing("FROM orders SELECT COUNT(*)")
     talk.ask(HOW_MANY)
