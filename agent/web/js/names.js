@@ -131,11 +131,12 @@ function swapped({ xAxis, yAxis, formats, ...option }) {
     formats: formats && { ...formats, xAxis: formats.yAxis, yAxis: formats.xAxis } };
 }
 
-/** Return the axes of lying bars, with all names. */
+/** Return the axes of lying bars, with all names; these have up to a quarter of a wide place. */
 function lying({ xAxis, yAxis }, width) {
   return {
     xAxis: { ...xAxis, nameLocation: "middle", nameGap: 30, splitNumber: splitsOf(width), axisLabel: { ...xAxis.axisLabel, hideOverlap: true } },
-    yAxis: { ...yAxis, nameLocation: "start", nameGap: 15, nameTextStyle: { align: "left" }, axisLine: { onZero: false }, axisLabel: { ...yAxis.axisLabel, interval: 0 } } };
+    yAxis: { ...yAxis, nameLocation: "start", nameGap: 15, nameTextStyle: { align: "left" }, axisLine: { onZero: false },
+      axisLabel: { ...yAxis.axisLabel, interval: 0, width: Math.max(NAME_WIDTH, Math.floor(width / 4)) } } };
 }
 
 /** Return the values of bars as their labels. */

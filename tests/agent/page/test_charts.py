@@ -284,3 +284,19 @@ def test_an_axis_of_values_has_all_its_marks(visit: Visit, width: int) -> None:
     others = [text for text in texts if text not in ("74,416", "61,000")]
     marks = [int(text.replace(",", "")) for text in others if text.replace(",", "").isdecimal()]
     assert len(marks) > 2 and marks == list(range(0, marks[-1] + 1, marks[1]))
+
+
+def test_long_names_beside_bars_are_whole_on_a_wide_screen(visit: Visit) -> None:
+    names = ["Whiteboard Marker Set", "Dinner Plate Set of Six", "Kettle", "Lamp", "Chair", "Table"]
+    option = {
+        "xAxis": {"type": "category", "data": names},
+        "yAxis": {"type": "value"},
+        "series": [{"type": "bar", "data": [6, 5, 4, 3, 2, 1]}],
+        "grid": {},
+    }
+    width = visit().page.evaluate(
+        "async (option) => (await import('./static/js/names.js'))"
+        ".withNames({ type: 'bar', option }, 760, '12px sans-serif').option.yAxis.axisLabel.width",
+        option,
+    )
+    assert width > 160
