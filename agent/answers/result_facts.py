@@ -13,6 +13,7 @@ from sqlglot.optimizer.scope import Scope
 from datasphinx.agent.answers.typed_values import Said, says_more, without_figures
 from datasphinx.agent.formatting.formats import (
     CALENDAR,
+    INTERVALS,
     ColumnFormat,
     common_year,
     formats_of,
@@ -30,7 +31,7 @@ from datasphinx.agent.sql.selects import conjuncts
 from datasphinx.agent.sql.summary import constant, days_in, period_unit, sort_key, unwrapped
 from datasphinx.agent.types import Result
 
-_MEASURES = {"number", "currency", "percent", "fraction", "scientific", "duration", "interval"}
+_MEASURES = {"number", "currency", "percent", "fraction", "scientific", "duration", *INTERVALS}
 _PER_CENT = {"percent", "fraction"}
 _PARTS_OF_DATES = (
     exp.Extract, exp.Year, exp.Quarter, exp.Month, exp.Week, exp.TimeToStr, exp.TimestampTrunc, exp.DateTrunc,
@@ -47,7 +48,7 @@ _WITH_VALUES = (
 
 def average_format(shown: ColumnFormat) -> ColumnFormat:
     """Return the format of an average of values with the format `shown`."""
-    return shown if shown.kind in {"currency", "interval"} else replace(shown, decimals=max(2, shown.decimals))
+    return shown if shown.kind in {"currency", *INTERVALS} else replace(shown, decimals=max(2, shown.decimals))
 
 
 @dataclass(frozen=True)

@@ -127,11 +127,14 @@ def with_durations(result: Result) -> Result:
     """Return `result` with its intervals, unless they have months, as numbers of a unit that suits all of them."""
     drawn = result
     for at, kind in enumerate(result["types"]):
-        cells = [row[at] for row in result["rows"]]
-        seconds = [quantity_of(cell, ColumnFormat("interval")) for cell in cells] if kind == "interval" else []
-        if not seconds or any(one is None and cell is not None for one, cell in zip(seconds, cells, strict=True)):
+        if kind != "interval":
             continue
-        unit, values = in_unit(seconds)
+        cells = [row[at] for row in result["rows"]]
+        shown = column_format("", kind, [cell for cell in cells if cell is not None])
+        seconds = [quantity_of(cell, shown) for cell in cells]
+        if any(one is None and cell is not None for one, cell in zip(seconds, cells, strict=True)):
+            continue
+        unit, values = in_unit(shown.kind, seconds)
         formats = [asdict(format_of(drawn, name)) for name in drawn["columns"]]
         formats[at] = asdict(column_format(f"duration {unit}", "float", [one for one in values if one is not None]))
         types = [*drawn["types"][:at], "float", *drawn["types"][at + 1 :]]

@@ -50,6 +50,8 @@ _DURATION = re.compile(
 _INTERVAL_UNITS = ("year", "month", "week", "day", "hour", "minute", "second")
 _SECONDS = {"days": 86_400, "hours": 3_600, "minutes": 60, "seconds": 1}
 """The seconds of each unit of a duration, the longest first."""
+INTERVALS = {"interval", "hours"}
+"""The kinds of formats of ISO 8601 intervals."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,8 @@ class ColumnFormat:
     """The format of all values of a column.
 
     `kind` is `number`, `currency`, `percent` (12.5 is 12.5 %), `fraction` (0.125 is 12.5 %), `scientific`, `duration`,
-    `interval` (ISO 8601), `year`, `quarter`, `month`, `date`, `datetime`, `code`, `boolean` or `text`.
+    `interval` (ISO 8601), `hours` (intervals of a column without days, as working hours are), `year`, `quarter`,
+    `month`, `date`, `datetime`, `code`, `boolean` or `text`.
     """
 
     kind: str = "text"
@@ -77,7 +80,7 @@ class ColumnFormat:
     def is_amount(self) -> bool:
         """Whether the values are quantities that may add up: no percentages, and no numbers that may be years."""
         return (
-            self.kind == "interval" or self.is_quantity and self.kind not in {"percent", "fraction"} and self.is_grouped
+            self.kind in INTERVALS or self.is_quantity and self.kind not in {"percent", "fraction"} and self.is_grouped
         )
 
     @property
@@ -217,7 +220,7 @@ def quantity_of(value: Any, fmt: ColumnFormat) -> Decimal | None:
     >>> quantity_of("PT1H30M", ColumnFormat("interval"))
     Decimal('5400')
     """
-    match = _DURATION.fullmatch(value) if fmt.kind == "interval" and isinstance(value, str) else None
+    match = _DURATION.fullmatch(value) if fmt.kind in INTERVALS and isinstance(value, str) else None
     if match is None:
         return number_of(value)
     years, months, weeks, *parts = (Decimal(part or 0) for part in match.groups()[1:])
@@ -266,37 +269,41 @@ def _number_format(spec: str, numbers: Sequence[Decimal]) -> ColumnFormat:
 
 
 def _interval_format(cells: Sequence[Any]) -> ColumnFormat:
-    """Return the format of intervals: computed ones, with fractions of seconds, in two units; 26 hours with a day."""
-    own = ColumnFormat("interval")
+    """Return the format of intervals; computed ones have fractions of seconds, or 26 hours beside days: two units."""
+    matches = [_DURATION.fullmatch(str(cell)) for cell in cells]
+    has_days = any(match is None or match[4] or match[5] for match in matches)
+    own = ColumnFormat("interval" if has_days else "hours")
     found = [quantity_of(cell, own) for cell in cells]
     numbers = [number for number in found if number is not None]
-    if len(numbers) < len(cells):
-        return own
-    if any(map(_decimals, numbers)):
-        return _in_two_units(numbers)
-    return replace(own, unit="seconds") if any(map(_has_days_of_hours, cells)) else own
+    is_computed = any(_decimals(number) for number in numbers) or any(map(_has_days_of_hours, matches))
+    return _in_two_units(own.kind, numbers) if is_computed and len(numbers) == len(cells) else own
 
 
-def _has_days_of_hours(interval: Any) -> bool:
-    match = _DURATION.fullmatch(str(interval))
-    return match is not None and abs(int(match[6] or 0)) >= 24
+def _has_days_of_hours(interval: re.Match[str] | None) -> bool:
+    return interval is not None and bool(interval[5]) and abs(int(interval[6] or 0)) >= 24
 
 
-def _in_two_units(numbers: Sequence[Decimal]) -> ColumnFormat:
+def _in_two_units(kind: str, numbers: Sequence[Decimal]) -> ColumnFormat:
     """Return the format of intervals in seconds: in the unit of the longest one and the next, or that of the least."""
-    units, sizes = list(_SECONDS), sorted(abs(number) for number in numbers if number) or [Decimal()]
-    places = [
-        next((at for at, unit in enumerate(units) if _SECONDS[unit] <= size), 3) for size in (sizes[-1], sizes[0])
-    ]
-    at = min(max(places[0] + 1, places[1]), 3)
-    is_short = units[places[0]] == "seconds" or sizes[0] < 1
-    return ColumnFormat("interval", _few_decimals(numbers) if is_short else 0, units[at])
+    units, sizes = list(_units(kind).items()), sorted(abs(number) for number in numbers if number) or [Decimal()]
+    last = len(units) - 1
+    longest, least = (
+        next((at for at, (_, seconds) in enumerate(units) if seconds <= size), last) for size in (sizes[-1], sizes[0])
+    )
+    at = min(max(longest + 1, least), last)
+    is_short = longest == last or sizes[0] < 1
+    return ColumnFormat(kind, _few_decimals(numbers) if is_short else 0, units[at][0])
 
 
-def in_unit(seconds: Sequence[Decimal | None]) -> tuple[str, list[float | None]]:
-    """Return the longest unit of which one of the durations has two, and all of them in it."""
+def _units(kind: str) -> dict[str, int]:
+    """Return the units that intervals of this kind are shown in, with their seconds."""
+    return {unit: seconds for unit, seconds in _SECONDS.items() if kind == "interval" or unit != "days"}
+
+
+def in_unit(kind: str, seconds: Sequence[Decimal | None]) -> tuple[str, list[float | None]]:
+    """Return the longest unit of intervals of this kind of which one of them has two, and all of them in it."""
     longest = max((abs(one) for one in seconds if one is not None), default=Decimal())
-    unit, size = next(((unit, size) for unit, size in _SECONDS.items() if 2 * size <= longest), ("seconds", 1))
+    unit, size = next(((unit, size) for unit, size in _units(kind).items() if 2 * size <= longest), ("seconds", 1))
     return unit, [None if one is None else float(one / size) for one in seconds]
 
 
@@ -362,7 +369,7 @@ def format_value(value: Any, fmt: ColumnFormat, language: Language, *, in_senten
         return render("answer_yes" if value else "answer_no", language).lower()
     if fmt.kind in CALENDAR:
         return _calendar_text(value, fmt.kind, language, in_sentence)
-    if fmt.kind == "interval":
+    if fmt.kind in INTERVALS:
         return _interval_text(value, fmt, language)
     number = number_of(value) if fmt.is_quantity else None
     if number is not None:
@@ -480,9 +487,9 @@ def _number_text(number: Decimal, fmt: ColumnFormat, language: Language) -> str:
 
 def rounded(number: Decimal, fmt: ColumnFormat) -> Decimal:
     """Return a number as `format_value` shows it with the format `fmt` of a quantity."""
-    if fmt.kind == "scientific" or (fmt.kind == "interval" and not fmt.unit):
+    if fmt.kind == "scientific" or (fmt.kind in INTERVALS and not fmt.unit):
         return number
-    if fmt.kind == "interval":
+    if fmt.kind in INTERVALS:
         size = Decimal(_SECONDS[fmt.unit])
         return size * rounded(number / size, ColumnFormat("number", fmt.decimals))
     with localcontext(_DIGITS):
@@ -514,7 +521,7 @@ def spoken(fmt: ColumnFormat, numbers: Sequence[Decimal]) -> ColumnFormat:
     more have no minutes.
     """
     if fmt.kind == "interval":
-        coarse = _in_two_units(numbers)
+        coarse = _in_two_units(fmt.kind, numbers)
         is_long = coarse.unit == "hours" and len({rounded(one, coarse) for one in numbers}) == len({*numbers})
         return coarse if is_long else fmt
     whole, sizes = replace(fmt, decimals=0), [abs(number) for number in numbers if number]
@@ -590,7 +597,7 @@ def _interval_text(value: Any, fmt: ColumnFormat, language: Language) -> str:
 def _units_of(number: Decimal, fmt: ColumnFormat) -> list[tuple[Decimal, str]]:
     """Return an interval in seconds as amounts of the units down to that of `fmt`; the first one has its sign."""
     left, amounts = abs(rounded(number, fmt)), []
-    for unit, size in _SECONDS.items():
+    for unit, size in _units(fmt.kind).items():
         amount, rest = (left, Decimal()) if unit == fmt.unit == "seconds" else divmod(left, size)
         amounts.append((Decimal(int(amount)) if amount == int(amount) else amount, unit.removesuffix("s")))
         left = rest

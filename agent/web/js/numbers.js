@@ -24,7 +24,7 @@ export function valueText(value, { kind = "text", decimals = 0, unit = "" } = {}
   if (value === null || value === undefined) return "–";
   if (typeof value === "boolean" || (kind === "boolean" && [0, 1].includes(value))) return text(value ? "yes" : "no");
   if (["year", "quarter", "month", "date", "datetime"].includes(kind)) return momentText(value, kind);
-  if (kind === "interval") return intervalText(value, unit, decimals);
+  if (kind === "interval" || kind === "hours") return intervalText(value, kind, unit, decimals);
   const digits = digitsOf(value);
   if (QUANTITIES.includes(kind) && digits !== null) return quantityText(digits, kind, decimals, unit);
   if (Array.isArray(value) && !value.some((each) => typeof each === "object" && each !== null)) {
@@ -124,24 +124,25 @@ function dateText(iso, options) {
   return parts.slice(0, end).map((part) => part.value).join("");
 }
 
-function intervalText(value, unit, decimals) {
+function intervalText(value, kind, unit, decimals) {
   const [, sign, ...amounts] = INTERVAL.exec(value) ?? [];
   const known = amounts.map((amount, at) => [amount, UNITS[at]]).filter(([amount]) => amount);
   if (!known.length) return String(value);
   const written = known.map(([amount, of]) => [sign + amount, of, placesOf(amount)]);
-  const parts = unit ? inUnits(amounts.slice(2).map((amount) => Number(sign + (amount || 0))), unit, decimals) : written;
+  const parts = unit ? inUnits(amounts.slice(2).map((amount) => Number(sign + (amount || 0))), kind, unit, decimals) : written;
   const shown = parts.filter(([amount]) => Number(amount));
   const texts = (shown.length ? shown : parts.slice(-1)).map(([amount, of, places]) => quantityText(String(Number(amount)), "duration", places, of));
   return texts.join(/\s/.test(texts[0]) ? " " : "");
 }
 
 /** Return the units down to `smallest` of weeks, days, hours, minutes and seconds; the first one has the sign. */
-function inUnits([weeks, ...parts], smallest, decimals) {
+function inUnits([weeks, ...parts], kind, smallest, decimals) {
   const seconds = [weeks * 7 + parts[0], ...parts.slice(1)].reduce((sum, part, at) => sum + part * SECONDS[at][1], 0);
-  const last = SECONDS.findIndex(([unit]) => unit === smallest);
-  const step = SECONDS[last][1] / 10 ** decimals;
+  const units = kind === "hours" ? SECONDS.slice(1) : SECONDS;
+  const last = units.findIndex(([unit]) => unit === smallest);
+  const step = units[last][1] / 10 ** decimals;
   let left = Math.round(Math.abs(seconds) / step) * step;
-  const found = SECONDS.slice(0, last + 1).map(([unit, size], at) => {
+  const found = units.slice(0, last + 1).map(([unit, size], at) => {
     const amount = at < last ? Math.floor(left / size) : Number((left / size).toFixed(decimals));
     left -= amount * size;
     return [amount, unit, placesOf(String(amount))];

@@ -196,6 +196,13 @@ def test_intervals_are_quantities(text: str, expected: str) -> None:
     )
 
 
+def test_hours_of_work_add_up_to_hours_of_work() -> None:
+    rows = [["Ada", Interval("PT38H15M")], ["Bo", Interval("PT7H30M")]]
+    sql = "SELECT name, SUM(worked) AS worked FROM shifts GROUP BY name ORDER BY worked DESC"
+    text = "{max.worked:name} worked {max.worked}, all {sum.worked}."
+    assert filled(text, sql, rows).text == "Ada worked 38 hours 15 minutes, all 45 hours 45 minutes."
+
+
 def test_rows_may_be_counted_up_to_a_limit_that_the_user_asked_for() -> None:
     facts = facts_about(CITIES + " LIMIT 3", SALES)
     text = "The {rows#city|cities} with most sales: {1.city} ({1.sales}) to {-1.city} ({-1.sales})."

@@ -159,6 +159,8 @@ def test_the_page_writes_values_as_the_server_does(page: Page) -> None:
                 ColumnFormat("interval", 0, "hours"),
                 ColumnFormat("interval", 0, "minutes"),
                 ColumnFormat("interval", 1, "seconds"),
+                ColumnFormat("hours"),
+                ColumnFormat("hours", 0, "minutes"),
             ],
         ),
         *product([["a", None, True], [], [1.5, 2], [["a"]]], [ColumnFormat()]),
