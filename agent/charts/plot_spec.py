@@ -48,6 +48,7 @@ def plot_spec_schema() -> dict[str, Any]:
 
 
 _MIN_SIMILARITY = 60
+_SHOWN_COLUMNS = 12
 _ONE_MEASURE = {"pie", "heatmap"}
 _NO_SERIES = {"pie", "histogram"}
 _STACKED = {"bar", "area"}
@@ -111,7 +112,8 @@ def _check_names(spec: PlotSpec, result: Result) -> Iterator[SpecProblem]:
     for path, name in _encodings(spec):
         times = columns.count(name)
         if times == 0:
-            yield SpecProblem(path, f"the result has no column {name!r}", nearest(name, columns, _MIN_SIMILARITY))
+            near = nearest(name, columns, _MIN_SIMILARITY) or tuple(columns[:_SHOWN_COLUMNS])
+            yield SpecProblem(path, f"the result has no column {name!r}", near)
         elif times > 1:
             yield SpecProblem(path, f"the result has {times} columns {name!r}: give them names of their own")
         elif name in paths:

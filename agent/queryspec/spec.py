@@ -278,7 +278,7 @@ class Aggregation(_Part):
 
     name: NewName = Field(alias="as")
     agg: Function
-    col: Columns
+    col: Columns = "*"
     p: float | None = Field(None, ge=0, le=1)
     order_by: Name | None = None
     where: Annotated[list[Filter], Field(max_length=20)] | None = None

@@ -84,6 +84,12 @@ def test_unknown_column_is_said_with_the_nearest(name: str, nearest: str) -> Non
     assert len(found) <= 3
 
 
+def test_unknown_column_like_no_other_is_said_with_all() -> None:
+    ((_, _, found), *_) = problems(**spec("line", "月份", "revenue"))
+
+    assert set(found) >= {"month", "revenue"}
+
+
 def test_chinese_columns_are_found_by_their_characters() -> None:
     rows = result({"月份": "string", "退货数量": "integer", "产品质量": "integer"}, ("1", 2, 3))
 

@@ -335,6 +335,12 @@ def test_columns_without_order_or_equality(spec: dict[str, Any]) -> None:
     assert problems({"filters": [{"col": "doc", "op": "is_null", "value": True}]}, known) == []
 
 
+def test_a_count_without_a_column_counts_rows() -> None:
+    spec = {"aggregations": [{"as": "n", "agg": "count"}]}
+    assert problems(spec) == []
+    assert read_spec(spec).aggregations[0].cols == ("*",)
+
+
 def test_too_many_columns() -> None:
     table = Table("t", tuple(Column(f"c{index}", "INT") for index in range(501)))
 
