@@ -8,6 +8,7 @@ from sqlglot import exp
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.guard import shared_nodes
 from datasphinx.agent.sql.names import referenced_names
+from datasphinx.agent.sql.summary import days_in
 
 _DAY = len("2025-12-31")
 
@@ -34,7 +35,7 @@ def ends_of_dates(sql: str, source: Source) -> list[EndOfDates]:
         for compared, bound, is_lower, is_excluded in _bounds(where)
         for column in compared.find_all(exp.Column)
         for literal in bound.find_all(exp.Literal)
-        if literal.name[:4].isdecimal() and literal.name[4:5] in ("", "-")
+        if days_in(literal.name[:_DAY])
     ]
     return [
         EndOfDates(f"{table.key}.{column.name}", end, is_last)

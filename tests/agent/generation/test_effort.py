@@ -66,6 +66,7 @@ def test_an_empty_value_is_told_with_the_end_of_the_dates_that_were_read(asking:
         ("strftime('%Y', ordered_on) = '2019'", True),
         ("ordered_on > '2019-01-01' AND total_amount < 0", False),
         ("strftime('%Y', ordered_on) = '2024' AND total_amount < 0", False),
+        ("strftime('%m', ordered_on) = '10' AND total_amount < 0", False),
     ],
 )
 def test_a_period_before_the_data_says_where_they_begin(asking: MakeAgent, condition: str, is_told: bool) -> None:
