@@ -320,7 +320,7 @@ def _kept_rank(tree: exp.Expr, nodes: Sequence[exp.Expr]) -> tuple[exp.Window, A
         return None
     conditions = list(conjuncts(tree.args.get("qualify" if is_own else "where")))
     match conditions:
-        case [exp.EQ() | exp.LT() | exp.LTE() as one] if isinstance(one.this, exp.Column | exp.Window):
+        case [exp.EQ() | exp.LT() | exp.LTE() as one] if one.this is ranks[0] or isinstance(one.this, exp.Column):
             count = constant(one.expression)
             is_first = count == 1 if isinstance(one, exp.EQ) else count is not None
             is_rank = one.this is ranks[0] or one.this.name == ranks[0].parent.alias_or_name  # type: ignore[union-attr]

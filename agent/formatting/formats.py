@@ -537,6 +537,8 @@ def format_computed(number: Decimal, fmt: ColumnFormat, language: Language) -> s
     >>> [format_computed(Decimal(share), ColumnFormat("percent", 1), "en") for share in ("250", "33.333")]
     ['250%', '33.3%']
     """
+    if fmt.kind in INTERVALS:
+        return format_value(str(number), _in_two_units(fmt.kind, [number]), language)
     fmt = spoken(fmt, [number])
     needed = _decimals(rounded(number, ColumnFormat("number", fmt.decimals)))
     kept = fmt.decimals if fmt.kind == "currency" and needed else needed

@@ -173,6 +173,15 @@ def test_the_highest_of_the_first_rows_of_each_group_is_the_highest_of_all() -> 
     assert not filled("{min.n} in {min.n:city}.", sql, rows).text
 
 
+def test_the_highest_of_rows_with_a_low_sum_of_their_group_may_be_another() -> None:
+    sql = (
+        "SELECT city, day, total AS n, ROW_NUMBER() OVER (ORDER BY total DESC) FROM orders "
+        "QUALIFY SUM(total) OVER (PARTITION BY city) <= 3"
+    )
+    rows = [["A", "2024-01-05", 3, 5], ["B", "2024-01-09", 2, 9]]
+    assert not filled("{max.n} in {max.n:city}.", sql, rows).text
+
+
 def test_the_first_and_the_last_period_need_the_direction() -> None:
     text = "{1.u} ({1.month}), {-1.u} ({-1.month})."
     assert fill(text, facts_about(MONTHS, TREND), Said("?")).problems == (
@@ -194,6 +203,14 @@ def test_intervals_are_quantities(text: str, expected: str) -> None:
         filled(text, "SELECT city, SUM(late) AS took FROM orders GROUP BY city ORDER BY took DESC", rows).text
         == expected
     )
+
+
+def test_an_average_of_intervals_has_no_more_digits_than_computed_ones() -> None:
+    sql = "SELECT city, SUM(late) AS took FROM orders GROUP BY city ORDER BY took DESC"
+    seconds = [["Berlin", Interval("PT11S")], ["Paris", Interval("PT11S")], ["Rome", Interval("PT10S")]]
+    assert filled("{avg.took} on average.", sql, seconds).text == "10.7 seconds on average."
+    days = [["Berlin", Interval("P1DT1S")], ["Paris", Interval("P1D")], ["Rome", Interval("PT10S")]]
+    assert filled("{avg.took} on average.", sql, days).text == "16 hours on average."
 
 
 def test_hours_of_work_add_up_to_hours_of_work() -> None:
