@@ -358,6 +358,8 @@ class Engine:
     """Query for the time zone of a session: its name, or the minutes east of UTC."""
     moment_type: ClassVar[str] = ""
     """Beginning of the names of types of moments that do not say so; empty if there are none."""
+    has_exact_distances: ClassVar[bool] = False
+    """Whether the difference of two moments is the time between them, not between their local times in the session."""
 
     # Row rules
 

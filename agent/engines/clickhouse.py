@@ -135,6 +135,7 @@ class ClickHouse(Engine):
 GRANT SELECT ON {database}.* TO datasphinx;"""
     zone = SystemQuery("SELECT timezone() AS zone")
     moment_type = "datetime"
+    has_exact_distances = True
     has_barrier = True
     barrier_limit = 2**64 - 1
     url_options: ClassVar[frozenset[str] | None] = frozenset({"secure", "verify", "protocol"})

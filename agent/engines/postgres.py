@@ -238,6 +238,7 @@ REVOKE EXECUTE ON FUNCTION pg_advisory_lock(bigint), pg_advisory_lock(integer, i
         "pg_catalog",
         ("schemaname", "relname", "n_live_tup"),
     )
+    has_exact_distances = True
     zone = SystemQuery(
         "SELECT setting FROM pg_catalog.pg_settings WHERE name = 'TimeZone'",
         "pg_settings",

@@ -68,11 +68,9 @@ def depends_on_zone(sql: str, catalog: Catalog) -> bool:
 
     def is_plain(column: exp.Column, scope: Scope) -> bool:
         parent = column.parent
-        # The distance of two moments is the same everywhere.
-        is_distance = (
-            isinstance(parent, exp.Sub) and is_moment(parent.this, scope) and is_moment(parent.expression, scope)
-        )
-        return is_distance or isinstance(parent, _PLAIN)
+        if isinstance(parent, exp.Sub) and query.engine.has_exact_distances:
+            return is_moment(parent.this, scope) and is_moment(parent.expression, scope)
+        return isinstance(parent, _PLAIN)
 
     columns = ((column, scope) for scope, _ in query.selects() for column in query.find_all(scope, exp.Column))
     return any(is_moment(column, scope) and not is_plain(column, scope) for column, scope in columns)

@@ -67,6 +67,11 @@ def test_statements_that_depend_on_the_zone(sql: str, expected: bool) -> None:
     assert depends_on_zone(sql, Catalog("postgres", {"runs": RUNS})) is expected
 
 
+def test_days_between_two_moments_are_those_of_the_zone_on_duckdb() -> None:
+    sql = "SELECT ended - began AS duration FROM runs"
+    assert depends_on_zone(sql, Catalog("duckdb", {"runs": RUNS}))
+
+
 @pytest.mark.postgres
 @over(["postgres"])
 def test_the_prompt_and_the_answer_name_the_zone(source: Source) -> None:
