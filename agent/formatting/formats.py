@@ -269,18 +269,26 @@ def _number_format(spec: str, numbers: Sequence[Decimal]) -> ColumnFormat:
 
 
 def _interval_format(cells: Sequence[Any]) -> ColumnFormat:
-    """Return the format of intervals; computed ones have fractions of seconds, or 26 hours beside days: two units."""
+    """Return the format of intervals; computed ones have fractions of seconds, or 26 hours beside days: two units.
+
+    Without any time, an interval is written as P0D.
+    """
     matches = [_DURATION.fullmatch(str(cell)) for cell in cells]
-    has_days = any(match is None or match[4] or match[5] for match in matches)
+    has_days = any(match is None or int(match[4] or 0) or int(match[5] or 0) for match in matches)
     own = ColumnFormat("interval" if has_days else "hours")
     found = [quantity_of(cell, own) for cell in cells]
     numbers = [number for number in found if number is not None]
-    is_computed = any(_decimals(number) for number in numbers) or any(map(_has_days_of_hours, matches))
+    is_computed = any(_decimals(number) for number in numbers) or any(map(_has_other_days, matches))
     return _in_two_units(own.kind, numbers) if is_computed and len(numbers) == len(cells) else own
 
 
-def _has_days_of_hours(interval: re.Match[str] | None) -> bool:
-    return interval is not None and bool(interval[5]) and abs(int(interval[6] or 0)) >= 24
+def _has_other_days(interval: re.Match[str] | None) -> bool:
+    """Return whether an interval has further days in its hours, or hours that are taken from its days."""
+    if interval is None:
+        return False
+    days, hours, minutes, seconds = (Decimal(part or 0) for part in interval.groups()[4:])
+    time = 3600 * hours + 60 * minutes + seconds
+    return bool(days) and (abs(time) >= _SECONDS["days"] or days * time < 0)
 
 
 def _in_two_units(kind: str, numbers: Sequence[Decimal]) -> ColumnFormat:
@@ -591,7 +599,8 @@ def _interval_text(value: Any, fmt: ColumnFormat, language: Language) -> str:
             return one_line(str(value), _TEXT_CHARS)
         sign, parts = -1 if match[1] else 1, zip(match.groups()[1:], _INTERVAL_UNITS, strict=True)
         amounts = [(sign * Decimal(part), unit) for part, unit in parts if part]
-    shown = [(amount, unit) for amount, unit in amounts if amount] or amounts[-1:]
+    smallest = "hour" if (fmt.kind, amounts[-1][1]) == ("hours", "day") else amounts[-1][1]
+    shown = [(amount, unit) for amount, unit in amounts if amount] or [(Decimal(), smallest)]
     words = [_in_units(amount, unit, _decimals(amount), language) for amount, unit in shown]
     return CONVENTIONS[language].space.join(words)
 

@@ -128,10 +128,12 @@ function intervalText(value, kind, unit, decimals) {
   const [, sign, ...amounts] = INTERVAL.exec(value) ?? [];
   const known = amounts.map((amount, at) => [amount, UNITS[at]]).filter(([amount]) => amount);
   if (!known.length) return String(value);
-  const written = known.map(([amount, of]) => [sign + amount, of, placesOf(amount)]);
+  const written = known.map(([amount, of]) => [sign + amount, of, placesOf(String(Number(amount)))]);
   const parts = unit ? inUnits(amounts.slice(2).map((amount) => Number(sign + (amount || 0))), kind, unit, decimals) : written;
   const shown = parts.filter(([amount]) => Number(amount));
-  const texts = (shown.length ? shown : parts.slice(-1)).map(([amount, of, places]) => quantityText(String(Number(amount)), "duration", places, of));
+  const last = parts.at(-1)[1];
+  const none = [0, kind === "hours" && last === "day" ? "hour" : last, 0];
+  const texts = (shown.length ? shown : [none]).map(([amount, of, places]) => quantityText(String(Number(amount)), "duration", places, of));
   return texts.join(/\s/.test(texts[0]) ? " " : "");
 }
 

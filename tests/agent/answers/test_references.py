@@ -218,6 +218,9 @@ def test_hours_of_work_add_up_to_hours_of_work() -> None:
     sql = "SELECT name, SUM(worked) AS worked FROM shifts GROUP BY name ORDER BY worked DESC"
     text = "{max.worked:name} worked {max.worked}, all {sum.worked}."
     assert filled(text, sql, rows).text == "Ada worked 38 hours 15 minutes, all 45 hours 45 minutes."
+    # PostgreSQL and DuckDB write no time as P0D.
+    rows.append(["Cy", Interval("P0D")])
+    assert filled(text, sql, rows).text == "Ada worked 38 hours 15 minutes, all 45 hours 45 minutes."
 
 
 def test_rows_may_be_counted_up_to_a_limit_that_the_user_asked_for() -> None:
