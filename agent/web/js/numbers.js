@@ -66,6 +66,14 @@ export function sumOf(values) {
   return (total < 0n ? "-" : "") + plain.slice(0, point) + (places ? `.${plain.slice(point)}` : "");
 }
 
+/** Return the seconds of an interval without months, and any other value as it is. */
+export function quantityOf(value, { kind }) {
+  const [, sign, years, months, weeks, ...parts] = (["interval", "hours"].includes(kind) && INTERVAL.exec(value)) || [];
+  if (sign === undefined || Number(years ?? 0) || Number(months ?? 0)) return value;
+  const seconds = parts.reduce((sum, part, at) => sum + Number(part ?? 0) * SECONDS[at][1], Number(weeks ?? 0) * 7 * SECONDS[0][1]);
+  return sign ? -seconds : seconds;
+}
+
 /** Return seconds with one place, as text. */
 export function secondsText(milliseconds) {
   return text("seconds", { count: quantityText(String(milliseconds / 1000), "number", 1, "") });
@@ -125,11 +133,10 @@ function dateText(iso, options) {
 }
 
 function intervalText(value, kind, unit, decimals) {
-  const [, sign, ...amounts] = INTERVAL.exec(value) ?? [];
-  const known = amounts.map((amount, at) => [amount, UNITS[at]]).filter(([amount]) => amount);
-  if (!known.length) return String(value);
-  const written = known.map(([amount, of]) => [sign + amount, of, placesOf(String(Number(amount)))]);
-  const parts = unit ? inUnits(amounts.slice(2).map((amount) => Number(sign + (amount || 0))), kind, unit, decimals) : written;
+  const digits = digitsOf(quantityOf(value, { kind }));
+  const isCounted = digits !== null && (unit || digitsOf(value) !== null);
+  const parts = isCounted ? inUnits(Number(digits), kind, unit || "seconds", unit ? decimals : placesOf(digits)) : writtenUnits(value);
+  if (!parts.length) return String(value);
   const shown = parts.filter(([amount]) => Number(amount));
   const last = parts.at(-1)[1];
   const none = [0, kind === "hours" && last === "day" ? "hour" : last, 0];
@@ -137,9 +144,14 @@ function intervalText(value, kind, unit, decimals) {
   return texts.join(/\s/.test(texts[0]) ? " " : "");
 }
 
-/** Return the units down to `smallest` of weeks, days, hours, minutes and seconds; the first one has the sign. */
-function inUnits([weeks, ...parts], kind, smallest, decimals) {
-  const seconds = [weeks * 7 + parts[0], ...parts.slice(1)].reduce((sum, part, at) => sum + part * SECONDS[at][1], 0);
+/** Return the units of an interval as they are written; none for another text. */
+function writtenUnits(value) {
+  const [, sign, ...amounts] = INTERVAL.exec(value) ?? [];
+  return amounts.map((amount, at) => [sign + amount, UNITS[at], placesOf(String(Number(amount)))]).filter((_, at) => amounts[at]);
+}
+
+/** Return an interval in seconds as units down to `smallest`; the first one has the sign. */
+function inUnits(seconds, kind, smallest, decimals) {
   const units = kind === "hours" ? SECONDS.slice(1) : SECONDS;
   const last = units.findIndex(([unit]) => unit === smallest);
   const step = units[last][1] / 10 ** decimals;

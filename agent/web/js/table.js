@@ -3,7 +3,7 @@
 import { button, hinted } from "./controls.js";
 import { make } from "./dom.js";
 import { current, say } from "./language.js";
-import { digitsOf, isCut, isQuantity, sumOf, valueText } from "./numbers.js";
+import { digitsOf, isCut, isQuantity, quantityOf, sumOf, valueText } from "./numbers.js";
 import { copyButton, fileName, saveAs, saveFile, saveFrom } from "./save.js";
 
 const FIRST_ROWS = 50;
@@ -120,7 +120,7 @@ function sumRow({ table, formats }) {
 
 function fillSums(sums, { table, rows, formats }) {
   for (const column of table.additive) {
-    const sum = sumOf(rows.map((row) => row[column]));
+    const sum = sumOf(rows.map((row) => quantityOf(row[column], formats[column])));
     say(sums.children[column], () => (sum === null ? "" : valueText(sum, formats[column])));
   }
 }

@@ -135,6 +135,17 @@ def test_a_figure(visit: Visit, sql: str, figure: str, words: str) -> None:
     expect(site.page.locator(".words")).to_contain_text(words)
 
 
+def test_intervals_have_a_sum_below_them(visit: Visit, tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "work.duckdb")) as connection:
+        connection.execute(
+            "CREATE TABLE shifts AS SELECT * FROM (VALUES ('Ada', INTERVAL '38 hours 15 minutes'), "
+            "('Bo', INTERVAL '7 hours 30 minutes'), ('Cy', INTERVAL '0 hours')) AS t(name, worked)"
+        )
+    site = visit(Model("SELECT name, worked FROM shifts", reviews=()), source=f"duckdb:///{tmp_path / 'work.duckdb'}")
+    site.ask("List the shifts")
+    expect(site.page.locator("tfoot td")).to_have_text("45 hours 45 minutes")
+
+
 @pytest.fixture
 def page(visit: Visit) -> Page:
     return visit().page
