@@ -10,8 +10,6 @@ from datasphinx.agent.sql.guard import shared_nodes
 from datasphinx.agent.sql.names import referenced_names
 from datasphinx.agent.sql.summary import days_in
 
-_DAY = len("2025-12-31")
-
 
 class EndOfDates(NamedTuple):
     """The first or last stored value of a column, which has its table before it."""
@@ -35,7 +33,7 @@ def ends_of_dates(sql: str, source: Source) -> list[EndOfDates]:
         for compared, bound, is_lower, is_excluded in _bounds(where)
         for column in compared.find_all(exp.Column)
         for literal in bound.find_all(exp.Literal)
-        if days_in(literal.name[:_DAY])
+        if days_in(literal.name)
     ]
     return [
         EndOfDates(f"{table.key}.{column.name}", end, is_last)
@@ -47,15 +45,18 @@ def ends_of_dates(sql: str, source: Source) -> list[EndOfDates]:
         and any(
             name == column.name.lower()
             and is_lower == is_last
-            and (bound > end if is_last else _is_before(bound, end, is_excluded=is_excluded))
+            and _is_outside(bound, end, is_last=is_last, is_excluded=is_excluded)
             for name, bound, is_lower, is_excluded in bounds
         )
     ]
 
 
-def _is_before(bound: str, first: str, *, is_excluded: bool) -> bool:
-    """Return whether all values up to `bound`, a day or a longer period, are before the day of `first`."""
-    bound, first = bound[:_DAY], first[: min(len(bound), _DAY)]
+def _is_outside(bound: str, end: str, *, is_last: bool, is_excluded: bool) -> bool:
+    """Return whether all values from `bound` on are after `end`, the last one, or all up to it before the first one."""
+    bound, end = bound.replace("T", " "), end.replace("T", " ")
+    if is_last:
+        return bound > end
+    first = f"{end} 00:00:00"[: len(bound)]
     return bound < first or (is_excluded and bound == first)
 
 
