@@ -94,27 +94,34 @@ def readiness(
 def attempt(
     work: Callable[[], T], settings: Settings, language: Language = "en"
 ) -> tuple[T, None] | tuple[None, ErrorInfo]:
-    """Return the result of `work` and no error, or else none and the error."""
+    """Return the result of `work` and no error, or else none and the error; a defect is raised."""
     try:
         return work(), None
     except DatasphinxError as error:
-        failure = error
+        return None, shown_error(error, settings, language)
+
+
+def _told(work: Callable[[], T]) -> T:
+    """Return the result of `work`, and make a defect an error of the project that tells its text."""
+    try:
+        return work()
+    except DatasphinxError:
+        raise
     except Exception as error:
         # Such as an ImportError of a package in a version that does not fit.
         logger.exception("A check failed trace_id=%s", _TRACE_ID)
-        failure = InternalError(str(error) or type(error).__name__, _TRACE_ID)
-    return None, shown_error(failure, settings, language)
+        raise InternalError(str(error) or type(error).__name__, _TRACE_ID) from error
 
 
 def check(work: Callable[[], object], settings: Settings, language: Language = "en") -> dict[str, Any]:
     """Return whether `work` ends without an error, as `{"ok": bool, "error": None or code and message}`."""
-    _, error = attempt(work, settings, language)
+    _, error = attempt(lambda: _told(work), settings, language)
     return {"ok": error is None, "error": error}
 
 
 def _check_source(name: str, services_of_source: Iterable[Services], settings: Settings) -> dict[str, Any]:
     """Return the check of a source, with the mistakes in its business knowledge, which is skipped where it is wrong."""
-    source, error = attempt(lambda: query_source(name, services_of_source, settings), settings)
+    source, error = attempt(lambda: _told(lambda: query_source(name, services_of_source, settings)), settings)
     report: dict[str, Any] = {"ok": error is None, "error": error}
     problems, unchecked = source.knowledge.problems(_KNOWLEDGE_BUDGET_S) if source else ([], 0)
     if problems or unchecked:

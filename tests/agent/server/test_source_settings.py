@@ -81,6 +81,18 @@ def test_a_source_is_tested_added_asked_and_removed(server: Served, tmp_path: Pa
     assert server.post("/agent/invoke", input={"question": "How many?", "source": "books"}).status_code == 422
 
 
+def test_a_defect_in_the_test_of_a_source_is_only_logged(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    send(server, "POST", "/operate/sources", {"name": "books", "engine": "sqlite", "file": "books.sqlite"})
+
+    def fail(*_: Any) -> None:
+        raise ValueError("hunter2")
+
+    monkeypatch.setattr(source_settings, "query_source", fail)
+    response = send(server, "POST", "/operate/sources/books/test")
+    assert (response.status_code, response.json()["code"]) == (500, "internal_error")
+    assert "hunter2" not in response.text
+
+
 def test_the_only_users_of_the_machine_see_which_file_is_missing(cache_dir: Path, tmp_path: Path) -> None:
     wrong = f"sqlite:///{tmp_path}/deep/nonexistent.sqlite"
     for settings, is_shown in (({}, True), ({"edit_sources": False}, False)):
