@@ -116,7 +116,7 @@ export function choose(dataset) {
 
 function show() {
   // What the start offers is about databases.
-  byId("source").hidden = byId("write-sql").hidden = byId("start").hidden = byId("tables").hidden = datasets.size > 0;
+  byId("source").hidden = byId("start").hidden = byId("tables").hidden = datasets.size > 0;
   byId("files").replaceChildren(...[...datasets.values()].map(chip));
 }
 

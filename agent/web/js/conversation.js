@@ -94,7 +94,6 @@ export class Conversation {
     this.running = running;
     this.queue.wait(Boolean(running));
     say(byId("ask"), running ? "ask_next" : "ask");
-    byId("write-sql").disabled = Boolean(running);
   }
 
   /** Show the turn of a run. */
