@@ -53,6 +53,10 @@ class CatalogQueries:
         """Return the materialized views of `schema`, as far as the engine does not list them as views."""
         return self._of_kind("materialized view", connection, schema, options)
 
+    def has_table(self, connection: Connection, table_name: str, schema: str | None = None, **options: Any) -> bool:
+        """Return whether there is a table or view with this name."""
+        return table_name in self._rows(self.relations, connection, schema, options)
+
     def get_view_definition(
         self, connection: Connection, view_name: str, schema: str | None = None, **options: Any
     ) -> str:
@@ -101,6 +105,12 @@ class CatalogQueries:
             for _, kind, columns, target_schema, target, targets in keys
             if kind == "FOREIGN KEY"
         ]
+
+    def get_indexes(
+        self, connection: Connection, table_name: str, schema: str | None = None, **options: Any
+    ) -> list[Any]:
+        """Return an empty list, since indexes are not used."""
+        return []
 
     def get_table_comment(
         self, connection: Connection, table_name: str, schema: str | None = None, **options: Any

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from sqlalchemy import Inspector, create_engine, inspect, text
+from sqlalchemy import Inspector, MetaData, create_engine, inspect, text
 from sqlalchemy.exc import NoSuchTableError
 
 from datasphinx.agent.sql import database
@@ -41,6 +41,8 @@ def test_names(inspector: Inspector) -> None:
     assert inspector.get_table_names() == ["customers", "orders"]
     assert inspector.get_table_names("hr") == ['pay "roll']
     assert inspector.get_view_names() == ["totals"]
+    assert inspector.has_table("totals")
+    assert not inspector.has_table("nothing")
     assert "sum(total)" in inspector.get_view_definition("totals")
     with pytest.raises(NoSuchTableError):
         inspector.get_view_definition("orders")
@@ -68,6 +70,10 @@ def test_keys_and_comments(inspector: Inspector) -> None:
     )  # fmt: skip
     assert inspector.get_table_comment("orders") == {"text": "one row an order"}
     assert inspector.get_table_comment("customers") == {"text": None}
+    assert inspector.get_indexes("orders") == []
+    metadata = MetaData()
+    metadata.reflect(inspector.engine)
+    assert set(metadata.tables) >= {"customers", "orders"}
 
 
 def test_statements_run_with_parameters(inspector: Inspector) -> None:
