@@ -514,7 +514,9 @@ class _Resolver:
         else:
             names = self._texts(facts, name, rows, are_alone=False)
             aside = CONVENTIONS[facts.language].aside.format
-            known = [row for row in rows if facts.columns[at].cells[row] is not None and self._cell(facts, at, row)]
+            known = [row for row in rows if facts.columns[at].cells[row] is not None]
+            for row in known:
+                self._cell(facts, at, row)  # raises if the value is a blank text or NaN
             for row, text in zip(known, self._texts(facts, at, known, are_alone=False), strict=True):
                 names[row] += aside(text)
         return self._listed(names, facts, _most(facts, [name]))

@@ -8,7 +8,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from datasphinx.agent.charts.cells import NUMERIC, column, labels_of, number, type_of_column, with_durations
 from datasphinx.agent.errors import PlotSpecInvalid, SpecProblem
-from datasphinx.agent.schema.spelling import nearest
+from datasphinx.agent.schema.spelling import nearest, nearest_or_first
 from datasphinx.agent.types import ChartType, Result
 
 YFormat = Literal["number", "percent"]
@@ -48,7 +48,6 @@ def plot_spec_schema() -> dict[str, Any]:
 
 
 _MIN_SIMILARITY = 60
-_SHOWN_COLUMNS = 12
 _ONE_MEASURE = {"pie", "heatmap"}
 _NO_SERIES = {"pie", "histogram"}
 _STACKED = {"bar", "area"}
@@ -112,7 +111,7 @@ def _check_names(spec: PlotSpec, result: Result) -> Iterator[SpecProblem]:
     for path, name in _encodings(spec):
         times = columns.count(name)
         if times == 0:
-            near = nearest(name, columns, _MIN_SIMILARITY) or tuple(columns[:_SHOWN_COLUMNS])
+            near = nearest_or_first(name, columns, _MIN_SIMILARITY)
             yield SpecProblem(path, f"the result has no column {name!r}", near)
         elif times > 1:
             yield SpecProblem(path, f"the result has {times} columns {name!r}: give them names of their own")

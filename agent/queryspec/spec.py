@@ -397,7 +397,6 @@ def output_name(group: str | Bucket) -> str:
 
 
 _CUTOFF = 50.0
-_SHOWN = 12
 _PARTS: dict[str, tuple[type[Any], ...]] = {
     "joins": (Join,),
     "filters": tuple(_TAGS),
@@ -456,5 +455,4 @@ def _fields_at(location: tuple[int | str, ...]) -> list[str]:
 
 def nearest(name: str, candidates: Iterable[str]) -> tuple[str, ...]:
     """Return up to three of `candidates` with a spelling similar to `name`; the first twelve if none is similar."""
-    names = list(candidates)
-    return spelling.nearest(name, names, _CUTOFF) or tuple(names[:_SHOWN])
+    return spelling.nearest_or_first(name, candidates, _CUTOFF)

@@ -9,6 +9,7 @@ _CUTOFFS = {1: 75.0, 2: 65.0}
 _MIN_WORD_LENGTH = 4
 _MIN_PREFIX_LENGTH = {1: 4, 2: 3}
 _MAX_MATCHES = 3
+_MAX_SHOWN = 12
 
 
 class NameMatcher:
@@ -46,3 +47,9 @@ def nearest(name: str, names: Iterable[str], cutoff: float) -> tuple[str, ...]:
         name, list(names), scorer=fuzz.WRatio, processor=utils.default_process, score_cutoff=cutoff, limit=_MAX_MATCHES
     )
     return tuple(dict.fromkeys(match for match, _, _ in matches))
+
+
+def nearest_or_first(name: str, names: Iterable[str], cutoff: float) -> tuple[str, ...]:
+    """Return the names that `nearest` finds; the first twelve if none is similar."""
+    known = list(names)
+    return nearest(name, known, cutoff) or tuple(known[:_MAX_SHOWN])
