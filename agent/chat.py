@@ -74,7 +74,7 @@ class SelectedSources:
         """Add the files and tables to `registry`, and return the `files` and `datasets` of a question, by id.
 
         Raises:
-            FileTooLarge: a file or a table is larger than the settings allow.
+            TooLarge: a file or a table is larger than the settings allow.
             FileUnreadable: a column of a table in memory cannot be stored.
             DriverMissing: the extra `analyst` is not installed.
         """

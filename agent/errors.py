@@ -57,14 +57,10 @@ class DatasphinxError(Exception):
 
 
 class Retryable(DatasphinxError):
-    """Retrying within the same question may succeed."""
+    """Retrying within the same question may succeed; any other error ends it."""
 
 
-class Terminal(DatasphinxError):
-    """The question ends with this error."""
-
-
-class Coded(Terminal):
+class Coded(DatasphinxError):
     """An error with one of several codes, which callers need not tell apart. The facts are those of the code's text."""
 
     exit_codes: ClassVar[Mapping[str, int]]
@@ -86,7 +82,7 @@ class Coded(Terminal):
 
 
 @dataclass(eq=False)
-class SourceNotFound(Terminal):
+class SourceNotFound(DatasphinxError):
     """The named source does not exist."""
 
     code = "source_not_found"
@@ -157,7 +153,7 @@ class Unanswered(Coded):
 
 
 @dataclass(eq=False)
-class SourceUnreachable(Terminal):
+class SourceUnreachable(DatasphinxError):
     """The database of a source does not respond."""
 
     code = "source_unreachable"
@@ -168,7 +164,7 @@ class SourceUnreachable(Terminal):
 
 
 @dataclass(eq=False)
-class SourceFilesUnreadable(Terminal):
+class SourceFilesUnreadable(DatasphinxError):
     """A file of a source over files is missing, damaged or of another format; `files` names the path or the view."""
 
     code = "source_files_unreadable"
@@ -185,6 +181,7 @@ class Refused(Coded):
         "account_can_write": USAGE,
         "answer_not_pinnable": DOMAIN,
         "data_missing": USAGE,
+        "example_invalid": USAGE,
         "knowledge_file_invalid": USAGE,
         "option_unknown": USAGE,
         "proposal_invalid": DOMAIN,
@@ -193,7 +190,7 @@ class Refused(Coded):
 
 
 @dataclass(eq=False)
-class DriverMissing(Terminal):
+class DriverMissing(DatasphinxError):
     """An optional package is not installed; installing the extra `extra` adds it."""
 
     code = "driver_missing"
@@ -204,7 +201,7 @@ class DriverMissing(Terminal):
 
 
 @dataclass(eq=False)
-class PackageConflict(Terminal):
+class PackageConflict(DatasphinxError):
     """An installed package prevents the use of another one."""
 
     code = "package_conflict"
@@ -262,14 +259,14 @@ class StatementTimeout(StatementError):
 
 
 @dataclass(eq=False)
-class StatementCancelled(Terminal):
+class StatementCancelled(DatasphinxError):
     """A statement was cancelled on request."""
 
     code = "statement_cancelled"
 
 
 @dataclass(eq=False)
-class PermissionDenied(Terminal):
+class PermissionDenied(DatasphinxError):
     """The account of a source lacks the privilege to read a table of the statement."""
 
     code = "permission_denied"
@@ -278,7 +275,7 @@ class PermissionDenied(Terminal):
 
 
 @dataclass(eq=False)
-class NotPermitted(Terminal):
+class NotPermitted(DatasphinxError):
     """A row rule denies the user all access to `table`, in contrast to a table without rows."""
 
     code = "not_permitted"
@@ -286,7 +283,7 @@ class NotPermitted(Terminal):
 
 
 @dataclass(eq=False)
-class RowRuleParameterMissing(Terminal):
+class RowRuleParameterMissing(DatasphinxError):
     """The row rule of `table` uses `parameter`, which has no value."""
 
     code = "row_rule_parameter_missing"
@@ -296,7 +293,7 @@ class RowRuleParameterMissing(Terminal):
 
 
 @dataclass(eq=False)
-class RowRuleNotApplied(Terminal):
+class RowRuleNotApplied(DatasphinxError):
     """The row rule of `table` cannot be applied to a reference in the statement, so the statement does not run."""
 
     code = "row_rule_not_applied"
@@ -314,7 +311,7 @@ class InvalidQuestion(Coded):
 
 
 @dataclass(eq=False)
-class InvalidOutputType(Terminal):
+class InvalidOutputType(DatasphinxError):
     """The result does not fit the requested output type; `shape` describes the result."""
 
     code = "invalid_output_type"
@@ -323,7 +320,7 @@ class InvalidOutputType(Terminal):
 
 
 @dataclass(eq=False)
-class BudgetExceeded(Terminal):
+class BudgetExceeded(DatasphinxError):
     """A limit per question was exceeded; `setting` raises it."""
 
     code = "budget_exceeded"
@@ -332,7 +329,7 @@ class BudgetExceeded(Terminal):
 
 
 @dataclass(eq=False)
-class ConfigurationError(Terminal):
+class ConfigurationError(DatasphinxError):
     """A setting is missing or invalid. Reasons about those of the process are in English, for operators."""
 
     code = "configuration"
@@ -343,7 +340,7 @@ class ConfigurationError(Terminal):
 
 
 @dataclass(eq=False)
-class DatasetInvalid(Terminal):
+class DatasetInvalid(DatasphinxError):
     """A file of a command without a question is missing or invalid; `reason` is in English, as all that it says."""
 
     code = "dataset_invalid"
@@ -353,7 +350,7 @@ class DatasetInvalid(Terminal):
 
 
 @dataclass(eq=False)
-class InternalError(Terminal):
+class InternalError(DatasphinxError):
     """A defect of datasphinx; the log has the traceback under the trace id."""
 
     code = "internal_error"
@@ -373,7 +370,7 @@ class ModelAnswerUnreadable(Retryable):
 
 
 @dataclass(eq=False)
-class ModelUnreachable(Terminal):
+class ModelUnreachable(DatasphinxError):
     """The model's endpoint does not respond, or responds with server errors."""
 
     code = "model_unreachable"
@@ -384,7 +381,7 @@ class ModelUnreachable(Terminal):
 
 
 @dataclass(eq=False)
-class ModelRejected(Terminal):
+class ModelRejected(DatasphinxError):
     """The model's endpoint rejected the request: invalid key, unknown model, or prompt too long."""
 
     code = "model_rejected"
@@ -414,7 +411,7 @@ class NotFound(Coded):
 
 
 @dataclass(eq=False)
-class InputInvalid(Terminal):
+class InputInvalid(DatasphinxError):
     """An input other than the question has the wrong form."""
 
     code = "input_invalid"
@@ -433,17 +430,7 @@ class ThreadBusy(Retryable):
 
 
 @dataclass(eq=False)
-class ExampleInvalid(Terminal):
-    """A few-shot example is invalid; `place` locates it."""
-
-    code = "example_invalid"
-    exit_code = USAGE
-    place: str
-    reason: str
-
-
-@dataclass(eq=False)
-class FileUnreadable(Terminal):
+class FileUnreadable(DatasphinxError):
     """A file is damaged, or its content does not match its name."""
 
     code = "file_unreadable"
@@ -465,8 +452,8 @@ class FileNotLoaded(Coded):
     }
 
 
-class FileTooLarge(Coded):
-    """A file exceeds a limit, or expands so far that it may be a zip bomb.
+class TooLarge(Coded):
+    """A request or a file exceeds a limit, or a file expands so far that it may be a zip bomb.
 
     `what` is the unit of the limit: bytes, rows, columns or megabytes in memory. `hint` is a further sentence for
     formats of which other formats of the same content can be larger, else empty.
@@ -476,6 +463,7 @@ class FileTooLarge(Coded):
     exit_codes = {
         "archive_suspicious": USAGE,
         "file_too_large": USAGE,
+        "request_too_large": DOMAIN,
     }
 
 
@@ -541,17 +529,7 @@ class ToolTimeout(Retryable):
 
 
 @dataclass(eq=False)
-class RequestTooLarge(Terminal):
-    """An HTTP request has more bytes than `setting` allows."""
-
-    code = "request_too_large"
-    http_status = 413
-    limit: int
-    setting: str
-
-
-@dataclass(eq=False)
-class RequestTimeout(Terminal):
+class RequestTimeout(DatasphinxError):
     """The server did not complete a request within its time limit."""
 
     code = "request_timeout"
@@ -570,7 +548,7 @@ class Unauthenticated(Coded):
 
 
 @dataclass(eq=False)
-class LimitReached(Terminal):
+class LimitReached(DatasphinxError):
     """A tenant has used up its quota; it can retry after `seconds` seconds."""
 
     code = "limit_reached"

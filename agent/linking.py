@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from datasphinx import prompts
-from datasphinx.agent.errors import ModelAnswerUnreadable, Terminal, Unanswered
+from datasphinx.agent.errors import DatasphinxError, ModelAnswerUnreadable, Unanswered
 from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.llm.parse import Answer
 from datasphinx.agent.llm.schemas import ColumnSelection, TableSelection
@@ -54,7 +54,7 @@ def link_source(question: str, names: Sequence[str], open_source: Callable[[str,
     `open_source` returns the source with a name, for a question. One that cannot be opened is skipped, with a note.
 
     Raises:
-        Terminal: no source can be opened; the error is that of the first.
+        DatasphinxError: no source can be opened; the error is that of the first.
     """
     if len(names) == 1:
         return SourceChoice(names[0], {})
@@ -63,7 +63,7 @@ def link_source(question: str, names: Sequence[str], open_source: Callable[[str,
     for name in names:
         try:
             sources[name] = open_source(name, question)
-        except Terminal as error:
+        except DatasphinxError as error:
             errors.append(error)
             note(f"the source {name} was left out: {str(error).partition('. ')[0]}")
     if not sources:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from datasphinx.agent.clarify.codes import unexplained_code
-from datasphinx.agent.errors import ExampleInvalid, InputInvalid, NotFound, Refused, StatementError
+from datasphinx.agent.errors import InputInvalid, NotFound, Refused, StatementError
 from datasphinx.agent.examples.example import check_example
 from datasphinx.agent.knowledge.entries import ChoiceEntry, TermEntry, VerifiedEntry
 from datasphinx.agent.knowledge.folder import folder_label
@@ -47,7 +47,7 @@ def propose(turn: Turn, name: str, services: Services) -> bool:
             for proposal in proposals:
                 store = _store_in(settings.knowledge, services)
                 note(f"proposed as {proposal.id}" if store.add(proposal) else f"proposed before as {proposal.id}")
-    except (ExampleInvalid, StatementError) as error:
+    except (Refused, StatementError) as error:
         note(f"the answer was not proposed: {error}")
         return False
     return bool(proposals)
@@ -64,7 +64,7 @@ def propose_rejected(turn: Turn, reason: str, name: str, services: Services) -> 
         return
     try:
         proposal = _proposal_of(turn, name, services.source(name), user_of(services))
-    except (ExampleInvalid, StatementError) as error:
+    except (Refused, StatementError) as error:
         note(f"the rejected answer was not listed for review: {error}")
         return
     clarifications = (*proposal.clarifications, reason)
@@ -77,8 +77,8 @@ def propose_statement(question: str, sql: str, name: str, services: Services, tr
     """Store a statement that a user edited as the verified query of `question`, and return the stored proposal.
 
     Raises:
-        Refused: the source `name` has no knowledge folder.
-        ExampleInvalid: the question has no words, or the statement contains a value of a secret column.
+        Refused: the source `name` has no knowledge folder, the question has no words, or the statement contains a value
+            of a secret column.
         DatasphinxError: as for `Source.check`.
     """
     source = services.source(name)

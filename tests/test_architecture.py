@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from datasphinx.agent.errors import BY_CODE, Coded, Retryable, SourceUnreachable, Terminal, Unanswered, error_with
+from datasphinx.agent.errors import BY_CODE, Coded, SourceUnreachable, Unanswered, error_with
 from datasphinx.agent.messages import LANGUAGES, TEXTS, render
 from tests.support.errors import example_facts, placeholders
 from tests.support.layers import LAYERS
@@ -312,10 +312,9 @@ def test_facts_in_the_source_fill_the_texts_of_their_codes() -> None:
     assert problems == []
 
 
-def test_every_error_ends_or_may_be_tried_again() -> None:
+def test_every_code_has_one_class() -> None:
     kinds = set(BY_CODE.values())
 
-    assert all(issubclass(kind, Retryable) != issubclass(kind, Terminal) for kind in kinds)
     assert sum(len(kind.exit_codes) if issubclass(kind, Coded) else 1 for kind in kinds) == len(BY_CODE)
 
 

@@ -39,7 +39,7 @@ def start_with_files(
         InputInvalid: the options are invalid.
         Refused: there is no file or dataset.
         NotFound: a file or dataset does not exist.
-        FileTooLarge: a file exceeds the size limit.
+        TooLarge: a file exceeds the size limit.
     """
     checked = checked_options(options).content()
     file_ids = list(dict.fromkeys(_file_id(name, registry, any_path) for name in files))

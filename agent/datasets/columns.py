@@ -128,7 +128,7 @@ def infer_columns(
     `kinds` are the types that the options set, by place.
 
     Raises:
-        FileTooLarge: The data does not fit into memory.
+        TooLarge: The data does not fit into memory.
     """
     sampled = min(_SAMPLE_ROWS, max(_FEW_ROWS, _SAMPLE_CELLS // len(columns)))
     found = [_Column(cells, name, kinds.get(cells.place)) for cells, name in zip(columns, names, strict=True)]

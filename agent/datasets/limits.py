@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 from datasphinx.agent.core.cancellation import Cancellation
 from datasphinx.agent.core.redact import without_paths
-from datasphinx.agent.errors import FileTooLarge, FileUnreadable
+from datasphinx.agent.errors import FileUnreadable, TooLarge
 from datasphinx.agent.messages import Message
 from datasphinx.agent.settings import Settings
 
@@ -45,12 +45,12 @@ class LoadLimits:
     memory_mb: int = 1024
     cpu_s: int = 60
 
-    def too_large(self, file: str, limit: LimitName) -> FileTooLarge:
+    def too_large(self, file: str, limit: LimitName) -> TooLarge:
         """Return the error for a file that exceeds `limit`."""
         field, unit, setting = _LIMITS[limit]
         is_read_whole = limit == "megabytes in memory" and Path(file).suffix.lower() in _READ_WHOLE
         hint = Message("convert_workbook") if is_read_whole else ""
-        return FileTooLarge(
+        return TooLarge(
             "file_too_large",
             file=file,
             what=Message(unit),
@@ -108,7 +108,7 @@ class Loading:
         self.cancellation.check()
         self.progress(stage, share)
 
-    def too_large(self, limit: LimitName) -> FileTooLarge:
+    def too_large(self, limit: LimitName) -> TooLarge:
         """Return the error for a file that exceeds `limit`."""
         return self.limits.too_large(self.file, limit)
 
@@ -124,6 +124,6 @@ class Loading:
             text = text.replace(str(path), self.file)
         return without_paths(text)
 
-    def suspicious(self, unpacked: int, allowed: int) -> FileTooLarge:
+    def suspicious(self, unpacked: int, allowed: int) -> TooLarge:
         """Return the error for an archive that unpacks to `unpacked` bytes, more than `allowed`."""
-        return FileTooLarge("archive_suspicious", file=self.file, unpacked=unpacked, limit=allowed)
+        return TooLarge("archive_suspicious", file=self.file, unpacked=unpacked, limit=allowed)

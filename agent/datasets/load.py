@@ -32,7 +32,7 @@ from datasphinx.agent.datasets.text_file import (
     write_rest,
 )
 from datasphinx.agent.datasets.workspace import Workspace, workspace
-from datasphinx.agent.errors import FileNotLoaded, FileTooLarge, FileUnreadable
+from datasphinx.agent.errors import FileNotLoaded, FileUnreadable, TooLarge
 from datasphinx.agent.messages import Message
 
 _SUFFIXES: dict[str, SourceType] = {
@@ -144,7 +144,7 @@ def load(job: Job, options: LoadOptions = DETECT) -> Dataset:
 
     Raises:
         FileUnreadable: The file cannot be opened.
-        FileTooLarge: The file exceeds the limits.
+        TooLarge: The file exceeds the limits.
         FileNotLoaded: The file has a password or no such table, or an option does not fit it.
         DriverMissing: A package is not installed.
         StatementCancelled: Loading was cancelled.
@@ -215,7 +215,7 @@ def _with_table(job: Job, first: list[CellFile]) -> list[CellFile]:
     folder.mkdir()
     try:
         others = read_sheets(job.upload.path, (ALL_SHEETS,), folder, job.loading)
-    except FileTooLarge:
+    except TooLarge:
         return first
     found = next((sheet for sheet in others if holds_table(sheet.blocks)), None)
     if found is None:

@@ -58,7 +58,7 @@ class Registry:
         """Store a copy of the file at `path` and return its id.
 
         Raises:
-            FileTooLarge: The file has too many bytes.
+            TooLarge: The file has too many bytes.
             OSError: The file cannot be read or stored.
         """
         with path.open("rb") as source:
@@ -68,7 +68,7 @@ class Registry:
         """Store the content of `source` and return its id.
 
         Raises:
-            FileTooLarge: There are too many bytes.
+            TooLarge: There are too many bytes.
             OSError: The content cannot be read or stored.
         """
         name = valid_text(name)
@@ -337,7 +337,7 @@ def write_frame(frame: Any, name: str, folder: Path, limits: LoadLimits) -> Path
 
     Raises:
         FileUnreadable: DuckDB cannot store one of the columns.
-        FileTooLarge: The data does not fit into memory.
+        TooLarge: The data does not fit into memory.
         DriverMissing: duckdb is not installed.
     """
     path = folder / "frame.parquet"

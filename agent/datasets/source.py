@@ -39,7 +39,7 @@ def open_datasets(
 
     Raises:
         NotFound: There is no such dataset.
-        FileTooLarge: The datasets do not fit into memory while they are copied.
+        TooLarge: The datasets do not fit into memory while they are copied.
         DriverMissing: A package is not installed.
         SourceUnreachable: The file cannot be read.
     """

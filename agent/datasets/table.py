@@ -124,7 +124,7 @@ def make_table(
 
     Raises:
         FileNotLoaded: There are no rows, or an option names a column that does not exist.
-        FileTooLarge: There are too many rows, or they do not fit into memory.
+        TooLarge: There are too many rows, or they do not fit into memory.
         FileUnreadable: DuckDB cannot read the file.
     """
     first = parts[0].cell_file
@@ -475,7 +475,7 @@ def copy_json(work: Workspace, table: str, rows: JsonRows, loading: Loading) -> 
 
     Raises:
         FileNotLoaded: There are no rows.
-        FileTooLarge: There are too many rows or columns, or they do not fit into memory or the allowed disk space.
+        TooLarge: There are too many rows or columns, or they do not fit into memory or the allowed disk space.
         FileUnreadable: DuckDB cannot read the file.
         StatementCancelled: Loading was cancelled.
     """

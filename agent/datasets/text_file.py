@@ -274,7 +274,7 @@ def check_size(path: Path, loading: Loading) -> None:
     """Check the size of a file before anything reads it.
 
     Raises:
-        FileTooLarge: The file has too many bytes.
+        TooLarge: The file has too many bytes.
     """
     if path.stat().st_size > loading.limits.max_bytes:
         raise loading.too_large("bytes")

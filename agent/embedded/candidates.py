@@ -184,7 +184,7 @@ def select_candidate(
     `datasphinx.agent.embedded.selection.select` defines the selection.
 
     Raises:
-        Terminal: an error that concerns every statement: the connection, a cancellation.
+        DatasphinxError: an error that concerns every statement: the connection, a cancellation.
     """
     by_canonical_sql: dict[str, Candidate] = {}
     executed: list[ExecutedCandidate[Candidate]] = []

@@ -37,7 +37,7 @@ def select_spec(texts: Iterator[WrittenText], count: int, context: SpecContext) 
     violations. `datasphinx.agent.embedded.selection.select` defines the selection.
 
     Raises:
-        Terminal: an error that concerns every statement: the connection, a cancellation.
+        DatasphinxError: an error that concerns every statement: the connection, a cancellation.
     """
     logprobs: dict[str, float | None] = {}
     executed: list[ExecutedCandidate[str]] = []

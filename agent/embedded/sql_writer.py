@@ -70,7 +70,7 @@ def write_statement(
 
     Raises:
         ModelUnreachable, ModelRejected, BudgetExceeded: see `ModelClient.write`.
-        Terminal: an error of the database that no other statement would avoid.
+        DatasphinxError: an error of the database that no other statement would avoid.
     """
     question = f"{asked.text} ({'; '.join(asked.answers)})" if asked.answers else asked.text
     selection = dict(asked.columns)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from datasphinx.agent.core.text import clean_question
-from datasphinx.agent.errors import ExampleInvalid, InvalidQuestion, StatementError
+from datasphinx.agent.errors import InvalidQuestion, Refused, StatementError
 from datasphinx.agent.messages import Message
 from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.schema.describe import one_line
@@ -26,7 +26,7 @@ def check_example(question: str, sql: str, source: Source) -> str:
     """Return the normalised question of a statement that may become an example; the statement is not executed.
 
     Raises:
-        ExampleInvalid: it is too long, the question has no words, or the statement contains a value of a secret column.
+        Refused: it is too long, the question has no words, or the statement contains a value of a secret column.
         StatementRefused: the statement cannot be parsed, the guard refuses it, or it reads an unknown table.
         NamesUnknown, StatementUnsound: a column is unknown, or the database would refuse the statement.
     """
@@ -125,5 +125,5 @@ def _cleaned_question(question: str, sql: str) -> str:
         raise _invalid(question, Message("as_question", reason=error.details()["reason"])) from error
 
 
-def _invalid(question: str, reason: str) -> ExampleInvalid:
-    return ExampleInvalid(repr(one_line(question, _ERROR_QUESTION_CHARS)), reason)
+def _invalid(question: str, reason: str) -> Refused:
+    return Refused("example_invalid", place=repr(one_line(question, _ERROR_QUESTION_CHARS)), reason=reason)

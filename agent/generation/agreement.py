@@ -18,7 +18,7 @@ def with_agreement(attempts: list[Attempt], source: Source) -> list[Attempt]:
     or none of the statements can be executed.
 
     Raises:
-        Terminal: an error of the database that no other statement would avoid.
+        DatasphinxError: an error of the database that no other statement would avoid.
     """
     candidates = candidates_of(attempts)
     written = {each["sql"]: each for each in [*candidates, current(attempts)]}
@@ -45,7 +45,7 @@ def _groups(statements: Sequence[str], source: Source) -> list[tuple[Result, lis
     A statement that fails is left out.
 
     Raises:
-        Terminal: an error of the database that no other statement would avoid.
+        DatasphinxError: an error of the database that no other statement would avoid.
     """
     groups: dict[Hashable, tuple[Result, list[str]]] = {}
     for sql in dict.fromkeys(statements):

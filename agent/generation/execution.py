@@ -50,7 +50,7 @@ def execute_with_repair(
     schema again and returns the source if the schema has changed. It is called if the statement uses an unknown name.
 
     Raises:
-        Terminal: an error that no other statement would avoid: permission, connection, cancellation.
+        DatasphinxError: an error that no other statement would avoid: permission, connection, cancellation.
     """
     execution = _execute(source, sql, is_checked_only)
     if execution.names_unknown and (new_source := reload()):

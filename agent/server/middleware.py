@@ -15,7 +15,7 @@ from datasphinx.agent.errors import (
     DriverMissing,
     Forbidden,
     RequestTimeout,
-    RequestTooLarge,
+    TooLarge,
     Unauthenticated,
 )
 from datasphinx.agent.record.telemetry import remote_parent
@@ -70,13 +70,14 @@ class RequestLimits(HttpMiddleware):
         settings, is_upload = self._settings, route_path(scope) in _FILES
         limit = settings.max_upload_bytes if is_upload else settings.max_request_bytes
         setting = f"DATASPHINX_MAX_{'UPLOAD' if is_upload else 'REQUEST'}_BYTES"
-        exchange = _Exchange(receive, send, limit + _MULTIPART_BYTES * is_upload, RequestTooLarge(limit, setting))
+        too_large = TooLarge("request_too_large", limit=limit, setting=setting)
+        exchange = _Exchange(receive, send, limit + _MULTIPART_BYTES * is_upload, too_large)
         error: DatasphinxError | None = None
         try:
             exchange.check_content_length(scope)
             async with time_limit(None if scope["path"].endswith(_STREAMS) else settings.request_timeout_s):
                 await self._app(scope, exchange.receive, exchange.send)
-        except (RequestTooLarge, RequestTimeout) as raised:
+        except (TooLarge, RequestTimeout) as raised:
             error = raised
         error = exchange.error or error
         if error and not exchange.has_started:
@@ -86,10 +87,10 @@ class RequestLimits(HttpMiddleware):
 class _Exchange:
     """A request whose body has a limit, and its response; `error` is set if the body is too large."""
 
-    def __init__(self, receive: Receive, send: Send, max_bytes: int, too_large: RequestTooLarge) -> None:
+    def __init__(self, receive: Receive, send: Send, max_bytes: int, too_large: TooLarge) -> None:
         self._receive, self._send, self._max_bytes, self._too_large = receive, send, max_bytes, too_large
         self._bytes = 0
-        self.error: RequestTooLarge | None = None
+        self.error: TooLarge | None = None
         self.has_started = False
         """Whether the response has started."""
 

@@ -14,7 +14,7 @@ from datasphinx.agent.core.prompt_data import escaped, shortened
 from datasphinx.agent.core.replaced_file import replaced_file
 from datasphinx.agent.datasets.dataset import Dataset
 from datasphinx.agent.datasets.options import LoadOptions
-from datasphinx.agent.errors import DatasphinxError, FileNotLoaded, FileTooLarge, StatementCancelled
+from datasphinx.agent.errors import DatasphinxError, FileNotLoaded, StatementCancelled, TooLarge
 from datasphinx.agent.llm.schemas import FileLayout
 from datasphinx.agent.messages import Message
 from datasphinx.agent.schema.catalog import Table
@@ -97,7 +97,7 @@ def _checked(
         return Proposal(options)
     try:
         changed = bench.registry.create(dataset.file_id, LoadOptions.model_validate(options), cancellation=cancellation)
-    except (FileNotLoaded, FileTooLarge, ValidationError):
+    except (FileNotLoaded, TooLarge, ValidationError):
         return Proposal(options, "layout_missing")
     return Proposal(options, _problem(options, dataset, changed, preview))
 

@@ -12,12 +12,12 @@ from datasphinx.agent.core.redact import without_paths
 from datasphinx.agent.errors import (
     DatasphinxError,
     FileNotLoaded,
-    FileTooLarge,
     FileUnreadable,
     NotFound,
     Retryable,
     SpecProblem,
     StatementCancelled,
+    TooLarge,
     ToolCallInvalid,
     ToolTimeout,
 )
@@ -41,7 +41,7 @@ TOOLS: tuple[Tool, ...] = tuple(
 )
 """The tools that the model is offered."""
 
-_REPORTED_TO_MODEL = (Retryable, FileTooLarge, NotFound, FileNotLoaded, FileUnreadable)
+_REPORTED_TO_MODEL = (Retryable, TooLarge, NotFound, FileNotLoaded, FileUnreadable)
 """Errors that another call may avoid. Any other error ends the question."""
 
 _MIN_SIMILARITY = 50.0

@@ -24,13 +24,13 @@ from datasphinx.agent.chat import Agent, ChartResponse, DataFrameResponse, Numbe
 from datasphinx.agent.datasets.limits import LoadLimits
 from datasphinx.agent.datasets.options import LoadOptions
 from datasphinx.agent.errors import (
-    FileTooLarge,
     InputInvalid,
     InvalidOutputType,
     InvalidQuestion,
     NotFound,
     Refused,
     SourceNotFound,
+    TooLarge,
     Unanswered,
 )
 from datasphinx.agent.llm.scripted import ScriptedModel
@@ -378,7 +378,7 @@ def test_tables_that_cannot_be_kept_are_a_typed_error_each_time(
     talk = Agent("sales.csv")
 
     for _ in range(2):
-        with pytest.raises(FileTooLarge):
+        with pytest.raises(TooLarge):
             talk.chat("How many rows?")
     assert analyst.asked == []
 

@@ -15,7 +15,7 @@ from datasphinx.agent.datasets.limits import LoadProgress, ProgressEvent, ignore
 from datasphinx.agent.datasets.notes import ordered
 from datasphinx.agent.datasets.options import DETECT, LoadOptions, problem_of
 from datasphinx.agent.datasets.registry import Registry
-from datasphinx.agent.errors import DatasphinxError, FileTooLarge, InputInvalid, NotFound
+from datasphinx.agent.errors import DatasphinxError, InputInvalid, NotFound, TooLarge
 from datasphinx.agent.formatting.formats import answer_table
 from datasphinx.agent.messages import Language, Message
 from datasphinx.agent.server.background import cancellable
@@ -63,7 +63,7 @@ async def _form(
     # The last characters are kept: the extension sets the format.
     name = ("".join(char if char.isprintable() else "_" for char in last_part) or "file")[-_MAX_NAME_CHARS:]
     if (file.size or 0) > limit:
-        raise FileTooLarge(
+        raise TooLarge(
             "file_too_large",
             file=name,
             what=Message("unit_bytes"),

@@ -7,7 +7,7 @@ import pytest
 
 from datasphinx.agent.datasets.json_file import read_json
 from datasphinx.agent.datasets.limits import Loading, LoadLimits
-from datasphinx.agent.errors import FileNotLoaded, FileTooLarge, FileUnreadable
+from datasphinx.agent.errors import FileNotLoaded, FileUnreadable, TooLarge
 from tests.support.errors import of_code
 
 PEOPLE = [{"n": 1, "who": {"name": "Ann", "home": {"city": "Oslo"}}}, {"n": 2, "who": None}, {"n": 3, "tags": ["a"]}]
@@ -102,5 +102,5 @@ def test_a_value_that_does_not_fit_into_memory_is_refused(tmp_path) -> None:
     path = tmp_path / "a.json"
     path.write_text('{"a": "' + "x" * 3_000_000)
 
-    with pytest.raises(FileTooLarge):
+    with pytest.raises(TooLarge):
         read_json(path, tmp_path, Loading("a.json", LoadLimits(memory_mb=8)), is_document=True)

@@ -22,8 +22,8 @@ from datasphinx.agent.datasets.registry import Registry
 from datasphinx.agent.errors import (
     DatasphinxError,
     FileNotLoaded,
-    FileTooLarge,
     FileUnreadable,
+    TooLarge,
 )
 from datasphinx.agent.messages import LANGUAGES
 from tests.agent.datasets.binary_workbooks import xls
@@ -191,7 +191,7 @@ def _left(tmp_path) -> set[str]:
 )
 def test_limits_hold(limits, name, content, what, tmp_path) -> None:
     registry = Registry(tmp_path / "data", limits)
-    with pytest.raises(FileTooLarge) as raised:
+    with pytest.raises(TooLarge) as raised:
         registry.create(registry.add_stream(io.BytesIO(content), name))
 
     assert raised.value.what == what
@@ -207,7 +207,7 @@ def test_a_workbook_that_takes_long_to_read_is_refused_after_its_cpu_time(tmp_pa
         for part in small.namelist():
             sheet = f"<sheetData>{numbers * 10_000}</sheetData>".encode()
             long.writestr(part, re.sub(rb"<sheetData>.*</sheetData>", sheet, small.read(part), flags=re.DOTALL))
-    with pytest.raises(FileTooLarge) as raised:
+    with pytest.raises(TooLarge) as raised:
         registry.create(registry.add_file(tmp_path / "long.xlsx"))
 
     assert (raised.value.what, raised.value.remedy) == ("seconds of CPU time to read", "Split it.")
@@ -217,7 +217,7 @@ def test_a_workbook_that_takes_long_to_read_is_refused_after_its_cpu_time(tmp_pa
 def test_a_workbook_may_be_saved_as_text_to_load_more(name, content) -> None:
     with TemporaryDirectory() as folder:
         registry = Registry(Path(folder), LoadLimits(memory_mb=1))
-        with pytest.raises(FileTooLarge) as raised:
+        with pytest.raises(TooLarge) as raised:
             registry.create(registry.add_stream(io.BytesIO(content), name))
 
     assert raised.value.what == "megabytes in memory"
@@ -226,7 +226,7 @@ def test_a_workbook_may_be_saved_as_text_to_load_more(name, content) -> None:
 
 def test_parquet_with_too_many_rows_is_not_copied(tmp_path) -> None:
     registry = Registry(tmp_path / "data", LoadLimits(max_rows=1))
-    with pytest.raises(FileTooLarge) as raised:
+    with pytest.raises(TooLarge) as raised:
         registry.create(registry.add_stream(io.BytesIO(packed(2, tmp_path)), "a.parquet"))
 
     assert raised.value.what == "rows"
@@ -234,7 +234,7 @@ def test_parquet_with_too_many_rows_is_not_copied(tmp_path) -> None:
 
 def test_a_file_over_the_limit_of_bytes_is_not_kept(tmp_path) -> None:
     registry = Registry(tmp_path / "data", LoadLimits(max_bytes=10))
-    with pytest.raises(FileTooLarge):
+    with pytest.raises(TooLarge):
         registry.add_stream(io.BytesIO(bytes(11)), "a.csv")
 
     assert registry.files() == []
@@ -243,7 +243,7 @@ def test_a_file_over_the_limit_of_bytes_is_not_kept(tmp_path) -> None:
 
 def test_a_workbook_that_unpacks_to_more_than_is_allowed(tmp_path) -> None:
     registry = Registry(tmp_path / "data", LoadLimits(max_unpacked_bytes=1000))
-    with pytest.raises(FileTooLarge, check=of_code("archive_suspicious")):
+    with pytest.raises(TooLarge, check=of_code("archive_suspicious")):
         registry.create(registry.add_stream(io.BytesIO(PLAIN), "a.xlsx"))
 
 
@@ -251,7 +251,7 @@ def test_a_file_that_fills_the_disk_is_stopped(tmp_path) -> None:
     """300 MB are far more than a thousand bytes and four times the file."""
     registry = Registry(tmp_path / "data", LoadLimits(max_unpacked_bytes=1000))
     file_id = registry.add_stream(io.BytesIO(packed(300, tmp_path)), "a.parquet")
-    with pytest.raises(FileTooLarge, check=of_code("archive_suspicious")) as raised:
+    with pytest.raises(TooLarge, check=of_code("archive_suspicious")) as raised:
         registry.create(file_id)
 
     assert raised.value.unpacked > raised.value.limit

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from datasphinx.agent.errors import DatasetInvalid, Terminal
+from datasphinx.agent.errors import DatasetInvalid, Retryable
 from datasphinx.agent.evals.datasets import (
     Dataset,
     Question,
@@ -143,7 +143,7 @@ def test_an_id_reaches_nothing_outside_the_folder(databases: Path, db_id: str) -
 
 def test_the_error_is_typed_and_says_what_to_look_at_in_three_languages() -> None:
     error = DatasetInvalid("q.jsonl", "line 3: it is not JSON")
-    assert isinstance(error, Terminal)
+    assert not isinstance(error, Retryable)
     assert error.code == "dataset_invalid"
     for language in ("en", "ru", "zh"):
         assert "q.jsonl" in error.message(language)

@@ -16,8 +16,8 @@ from datasphinx.agent.errors import (
     BY_CODE,
     Coded,
     ConfigurationError,
-    ExampleInvalid,
     FileUnreadable,
+    Refused,
     StatementFailed,
     Unanswered,
 )
@@ -177,7 +177,7 @@ def test_client_sees_reasons_without_paths_in_every_language(tmp_path: Path) -> 
     settings = Settings(data_dir=tmp_path, edit_sources=False)
     place = Message("field_problem", field=f"{tmp_path}/secret place/pairs.jsonl", reason=Message("empty"))
     reason = Message("not_printable", error=f"{tmp_path}/x.json is bad")
-    failure = client_failure(ExampleInvalid(place, reason), settings)
+    failure = client_failure(Refused("example_invalid", place=place, reason=reason), settings)
 
     for language in LANGUAGES:
         text = error_info(failure, language)["message"]
