@@ -55,12 +55,17 @@ class QueryCondition(TypedDict):
     column: str
     operator: str
     """`= ≠ < ≤ > ≥`, `between`, `during` (first and last day), `contains`, `lacks` (does not
-    contain), `starts`, `ends`, `missing` or `present`.
+    contain), `starts`, `ends`, `missing` or `present`; `first` (only the first rows of an order by the column); `with`
+    and `without` (rows of a table, with these conditions); `on` (another condition, with the names of its columns).
 
-    `=` with several values means one of them, and `≠` none of them."""
+    `=` and `contains` with several values mean one of them, and `≠` and `lacks` none of them."""
     values: list[Any]
     are_meanings: NotRequired[bool]
     """Whether the values are the meanings of codes, such as "yes", which do not say of what."""
+    descends: NotRequired[bool]
+    """Of the first rows, whether the highest come first."""
+    groups: NotRequired[list[str]]
+    """The columns by whose values the first rows are taken."""
 
 
 class QuerySummary(TypedDict):
@@ -70,7 +75,7 @@ class QuerySummary(TypedDict):
     """The indexes of the outputs that name the groups."""
     conditions: list[QueryCondition]
     more_conditions: bool
-    """Whether it has conditions without words: on computed values, secret columns or other queries."""
+    """Whether it has conditions without words: on secret columns, or in queries that are united."""
 
 
 class KeptResult(TypedDict):

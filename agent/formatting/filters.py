@@ -1,7 +1,7 @@
 """The filters of a query in words."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from typing import Any
 
@@ -24,14 +24,14 @@ def short_words(conditions: Sequence[QueryCondition], language: Language, *, has
     """Return `conditions` as people say them, such as `2024` and `without cancelled`.
 
     The column is left out where the values say what it is: of the only period, and of texts of several characters.
-    The last text tells of conditions without words if `has_more`.
+    The last text tells of conditions without words if `has_more`; alone, it would say nothing.
     """
     periods = sum(condition["operator"] == "during" for condition in conditions)
     short = [_without_column(condition, language, periods) for condition in conditions]
     times = Counter(short)
     pairs = zip(short, conditions, strict=True)
     told = [words if words and times[words] == 1 else _words(condition, language) for words, condition in pairs]
-    return [*told, render("filter_more", language)] if has_more else told
+    return [*told, render("filter_more", language)] if has_more and told else told
 
 
 def _without_column(condition: QueryCondition, language: Language, periods: int) -> str:
@@ -59,15 +59,33 @@ def _words(condition: QueryCondition, language: Language) -> str:
         return render("filter_except", language, words=_words({**condition, "operator": negated(operator)}, language))
     if operator in {"missing", "present"}:
         return render(f"filter_{operator}", language, column=column)
+    comma = CONVENTIONS[language].list_comma
+    if operator == "on":
+        return render("reading_condition", language, names=comma.join(map(one_line, condition["values"])))
+    if operator in {"with", "without"}:
+        own = comma.join(short_words(condition["values"], language))
+        return render(f"filter_{operator}", language, values=f"{column} ({own})" if own else column)
+    if operator == "first":
+        return comma.join(_first(condition, language))
     shown = _values(condition, language)
     if operator == "between":
         return render("filter_range", language, column=column, first=shown[0], last=shown[1])
     if operator in {"contains", "lacks", "starts", "ends"}:
-        return render(f"filter_{operator}", language, column=column, value=shown[0])
+        return render(f"filter_{operator}", language, column=column, value=_alternatives(shown, language))
     if operator == "≠" and len(shown) <= _MAX_VALUES:
         return f"{column} ≠ {', '.join(shown)}"
     sign = "=" if operator == "during" else operator
     return f"{column} {sign} {_alternatives(shown, language)}"
+
+
+def _first(condition: QueryCondition, language: Language) -> Iterator[str]:
+    """Yield how many rows are taken, and those of which order and groups."""
+    name, (count,) = one_line(condition["column"]), condition["values"]
+    yield render("reading_first", language) if count == 1 else render("reading_limit", language, count=count)
+    name = render("reading_descending", language, name=name) if condition.get("descends") else name
+    yield render("reading_order", language, names=name)
+    if groups := condition.get("groups"):
+        yield render("reading_groups", language, names=CONVENTIONS[language].list_comma.join(map(one_line, groups)))
 
 
 def _alternatives(shown: list[str], language: Language) -> str:

@@ -71,6 +71,7 @@ TEXTS = {
     "answer_and_others": "{names} und weitere",
     "filter_or": "{values} oder {last}",
     "filter_range": "{column} = {first} – {last}",
+    "filter_with": "mit {values}",
     "filter_without": "ohne {values}",
     "filter_more": "weitere Bedingungen",
     "filter_except": "außer {words}",

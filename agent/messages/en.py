@@ -76,6 +76,7 @@ TEXTS = {
     "answer_and_others": "{names} and others",
     "filter_or": "{values} or {last}",
     "filter_range": "{column} = {first} – {last}",
+    "filter_with": "with {values}",
     "filter_without": "without {values}",
     "filter_more": "further conditions",
     "filter_except": "except {words}",

@@ -76,6 +76,7 @@ TEXTS = {
     "answer_and_others": "{names} и др.",
     "filter_or": "{values} или {last}",
     "filter_range": "{column} = {first} – {last}",
+    "filter_with": "с {values}",
     "filter_without": "без {values}",
     "filter_more": "другие условия",
     "filter_except": "кроме: {words}",

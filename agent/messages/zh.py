@@ -84,6 +84,7 @@ TEXTS = {
     "answer_and_others": "{names}等",
     "filter_or": "{values}或{last}",
     "filter_range": "{column} = {first} – {last}",
+    "filter_with": "含 {values}",
     "filter_without": "不含 {values}",
     "filter_more": "其他条件",
     "filter_except": "除外：{words}",

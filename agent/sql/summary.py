@@ -1,9 +1,11 @@
 """The conditions of a query in words, its groups and its order."""
 
+import json
 import re
 from calendar import monthrange
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from copy import copy
 from datetime import date, timedelta
 from itertools import chain
 from typing import Any, NamedTuple
@@ -15,7 +17,7 @@ from datasphinx.agent.schema.codes import codes_in
 from datasphinx.agent.schema.words import readable
 from datasphinx.agent.sql.guard import shared_trees
 from datasphinx.agent.sql.meaning import has_times as holds_times
-from datasphinx.agent.sql.selects import conjuncts
+from datasphinx.agent.sql.selects import conjuncts, is_aggregated
 from datasphinx.agent.types import QueryCondition, QuerySummary
 
 EMPTY_SUMMARY = QuerySummary(keys=[], conditions=[], more_conditions=False)
@@ -27,18 +29,23 @@ AGGREGATES: dict[type[exp.Expr], str] = {exp.Sum: "sum", exp.Avg: "avg", exp.Min
 _SWAPPED = {"=": "=", "≠": "≠", "<": ">", "≤": "≥", ">": "<", "≥": "≤"}
 _NEGATED = {
     "=": "≠", "≠": "=", "<": "≥", "≥": "<", ">": "≤", "≤": ">", "missing": "present", "present": "missing",
-    "contains": "lacks",
+    "contains": "lacks", "with": "without", "without": "with",
 }  # fmt: skip
 _WRAPPERS = (
     exp.Paren, exp.Cast, exp.TryCast, exp.Lower, exp.Upper, exp.Trim, exp.Date, exp.TsOrDsToDate, exp.TsOrDsToTimestamp,
 )  # fmt: skip
 """Functions that a comparison in words may leave out."""
+_RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank)
+_TESTS = {"SEMI", "ANTI"}
+"""The kinds of joins that only ask whether there is a row."""
+_IN_ARRAY = (exp.ArrayContains, exp.ArrayOverlaps, exp.ArrayContainsAll, exp.Contains, exp.JSONBContainsTopKey)
 _TRANSPARENT = (exp.Alias, exp.Paren, exp.Round, exp.Coalesce, exp.Cast, exp.TryCast)
 _GENERIC_NAMES = {"name", "title", "label", "code", "id"}
 _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?:[T ]00:00(?::00(?:\.0+)?)?)?")
 _PERIOD_PREFIX = re.compile(r"\d{4}(?:-\d{2})?-?")
 _PERIOD = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2})(?!\d).*)?)?", re.DOTALL)
-_MAX_DEPTH = 20
+_MAX_DEPTH, _MAX_LEVEL = 20, 3
+_RESHAPED = ("joins", "laterals", "having", "qualify", "offset", "pivots")
 FIRST_MOMENT = ", 00:00"
 """Behind a day of which a condition means no more."""
 YEARS = range(1500, 2101)
@@ -48,8 +55,8 @@ YEARS = range(1500, 2101)
 def summarize_query(sql: str, catalog: Catalog, *, names_tables: bool = True) -> QuerySummary:
     """Return the summary of `sql`; without `names_tables`, it contains no names of tables (those of datasets are ids).
 
-    Conditions on secret columns are among those that have no words. A statement that cannot be parsed has an empty
-    summary with such conditions.
+    Of a condition that has no other words, it names the columns and tables, unless a column is secret. A statement that
+    cannot be parsed has an empty summary with more conditions.
     """
     try:
         (tree,) = shared_trees(sql, catalog.dialect)
@@ -67,10 +74,12 @@ def summarize_query(sql: str, catalog: Catalog, *, names_tables: bool = True) ->
         for query in outputs[0].find_all(exp.Select):
             reader.read(query)
     keys = [at for at, output in enumerate(outputs) if not output.find(exp.AggFunc)]
+    others = [reader.read_by(*each) for each in reader.others]
+    named = [QueryCondition(column="", operator="on", values=names) for names in others if names]
     return QuerySummary(
         keys=keys if tree.args.get("group") else [],
-        conditions=merged(reader.conditions),
-        more_conditions=reader.has_more,
+        conditions=[*merged(reader.conditions), *(each for at, each in enumerate(named) if each not in named[:at])],
+        more_conditions=reader.has_more or not all(others),
     )
 
 
@@ -89,11 +98,13 @@ class QueryReader:
         self.catalog = catalog
         self.names_tables = names_tables
         self.ctes = {cte.alias.lower(): cte.this for cte in tree.find_all(exp.CTE)}
+        self._secret_names = _with_aliases(catalog.secret_names, tree)
+        self._level = 0
         self.conditions: list[QueryCondition] = []
         self.others: list[tuple[exp.Expr, exp.Select]] = []
         """The conditions without words, with the queries that they belong to."""
         self.has_more = False
-        """Whether there are conditions without words, or a limit of a query that is read."""
+        """Whether there are conditions in queries that are not read, or a limit of one that is read."""
 
     def sources(self, select: exp.Select) -> dict[str, exp.Expr | str]:
         """Return the sources of `select` by alias: the query of a derived table, or the name of a stored table."""
@@ -112,20 +123,49 @@ class QueryReader:
         if depth > _MAX_DEPTH:
             self.has_more = True
             return
-        for source in self.sources(select).values():
-            if isinstance(source, exp.Select):
-                self.has_more = self.has_more or source.args.get("limit") is not None
-                self.read(source, depth + 1)
-            elif isinstance(source, exp.Expr):
-                self.has_more = self.has_more or self._has_conditions(source, depth)
+        tests = self._tests(select)
+        tested = {join.alias_or_name.lower() for join in tests.values()}
+        for source in (source for alias, source in self.sources(select).items() if alias not in tested):
+            self._read_source(source, depth + 1)
         for join in select.args.get("joins") or ():
-            is_outer = bool(join.side or join.kind in {"SEMI", "ANTI"})
-            for part in conjuncts(join.args.get("on")):
-                if not _joins_columns(part):
-                    self._add(part, select, is_wordless=is_outer)
+            for part in conjuncts(join.args.get("on")) if join.alias_or_name.lower() not in tested else ():
+                self._add(part, select, is_wordless=bool(join.side))
         for clause in ("where", "having", "qualify"):
             for part in conjuncts(select.args.get(clause)):
-                self._add(part, select)
+                self._add(tests.pop(id(part), part), select)
+        for join in tests.values():
+            self._add(join, select)
+
+    def _read_source(self, source: exp.Expr | str, depth: int) -> None:
+        if isinstance(source, exp.Select):
+            self.has_more = self.has_more or source.args.get("limit") is not None
+            self.read(source, depth)
+        elif isinstance(source, exp.Expr):
+            self.has_more = self.has_more or self._has_conditions(source, depth)
+
+    def _tests(self, select: exp.Select) -> dict[int, exp.Join]:
+        """Return the joins that only ask whether there is a row, by the identity of their condition.
+
+        They are semi and anti joins, and outer ones without a row of which `column IS NULL` leaves the others out.
+        """
+        joins = select.args.get("joins") or ()
+        outer = {join.alias_or_name.lower(): join for join in joins if join.side == "LEFT" and not join.kind}
+        found = {id(join): join for join in joins if join.kind in _TESTS}
+        for part in conjuncts(select.args.get("where")):
+            column = part.this.unnest() if isinstance(part, exp.Is) and isinstance(part.expression, exp.Null) else part
+            join = outer.get(column.table.lower()) if isinstance(column, exp.Column) else None
+            if join is not None and column.name.lower() in self._filled(join):
+                found[id(part)] = join
+        return found
+
+    def _filled(self, join: exp.Join) -> set[str]:
+        """Return the columns that have a value in each row that `join` finds: those that it compares, and its key."""
+        equations = [part for part in conjuncts(join.args.get("on")) if isinstance(part, exp.EQ)]
+        columns = [column for part in equations for column in part.find_all(exp.Column)]
+        names = [column.name for column in columns if column.table.lower() == join.alias_or_name.lower()]
+        names += [each.name for each in join.args.get("using") or ()]
+        table = self.table(join.this.name) if isinstance(join.this, exp.Table) else None
+        return {name.lower() for name in (*names, *(table.primary_key if table else ()))}
 
     def _has_conditions(self, query: exp.Expr, depth: int) -> bool:
         """Return whether `query`, or a CTE that it reads, has conditions."""
@@ -137,9 +177,8 @@ class QueryReader:
     def _add(self, node: exp.Expr, select: exp.Select, *, is_wordless: bool = False) -> None:
         if _joins_columns(node):
             return
-        condition = None if is_wordless or node.find(exp.Query) else self._condition(node, select)
+        condition = None if is_wordless else self._condition(node, select)
         if condition is None:
-            self.has_more = True
             self.others.append((node, select))
         elif condition not in self.conditions:
             self.conditions.append(condition)
@@ -153,6 +192,10 @@ class QueryReader:
             return {**condition, "operator": negated(condition["operator"])} if condition else None
         if isinstance(node, exp.Or):
             return self._alternatives(node, select)
+        if isinstance(node, exp.Join | exp.Exists) or isinstance(node, exp.In) and node.args.get("query"):
+            return self._existence(node, select)
+        if node.find(exp.Query):
+            return None
         if isinstance(node, exp.Column):
             return self._on_column(node, select, "=", [True])
         if isinstance(node, exp.Is):
@@ -165,6 +208,41 @@ class QueryReader:
             return self._like(like, escape, select)
         return self._comparison(node, select)
 
+    def _existence(self, node: exp.Expr, select: exp.Select) -> QueryCondition | None:
+        """Return the condition that a query of one table has a row, for its join, EXISTS or IN."""
+        query = node.this if isinstance(node, exp.Exists) else node.args.get("query")
+        operator = "without" if isinstance(node, exp.Join) and node.kind != "SEMI" else "with"
+        if isinstance(node, exp.Join):
+            on = node.args.get("on")
+            where = exp.Where(this=on.copy()) if on else None
+            query = exp.Select(expressions=[exp.Star()], from_=exp.From(this=node.this.copy()), where=where)
+        query = query.unnest() if query else None
+        if not isinstance(query, exp.Select) or self.is_secret(node) or self._level > _MAX_LEVEL:
+            return None
+        if isinstance(node, exp.Exists) and (element := _unnested(query)):
+            return self._on_column(element[0], select, "contains", element[1])
+        is_any_row = not query.args.get("limit") and all(isinstance(one.unalias(), exp.Column) for one in query.selects)
+        table = self._only_table(query) if is_any_row or not isinstance(node, exp.In) else None
+        if table is None or not self.names_tables:
+            return None
+        inner = copy(self)
+        inner.conditions, inner.others, inner.has_more, inner._level = [], [], False, self._level + 1
+        inner.read(query)
+        if inner.others or inner.has_more:
+            return None
+        return QueryCondition(column=readable(table.name), operator=operator, values=merged(inner.conditions))
+
+    def _only_table(self, query: exp.Expr | None, depth: int = 0) -> Table | None:
+        """Return the stored table of which `query` has a row for each row that its conditions select, if it is one."""
+        if not isinstance(query, exp.Select) or depth > _MAX_DEPTH or any(map(query.args.get, _RESHAPED)):
+            return None
+        if is_aggregated(query) and not query.args.get("group"):
+            return None
+        sources = list(self.sources(query).values())
+        if len(sources) != 1:
+            return None
+        return self.table(sources[0]) if isinstance(sources[0], str) else self._only_table(sources[0], depth + 1)
+
     def _alternatives(self, node: exp.Or, select: exp.Select) -> QueryCondition | None:
         """Return a condition for several values or periods of one column, or a negated one that holds of NULL too."""
         parts = [self._all_of(part, select) for part in node.flatten()]
@@ -174,7 +252,7 @@ class QueryReader:
         ):
             differing, missing = sorted(filter(None, parts), key=lambda part: part["operator"] == "missing")
             return differing if differing["column"] == missing["column"] else None
-        conditions = [part for part in parts if part and part["operator"] in {"=", "during"}]
+        conditions = [part for part in parts if part and part["operator"] in {"=", "during", "contains"}]
         kinds = {(condition["column"], condition["operator"]) for condition in conditions}
         if len(conditions) < len(parts) or len(kinds) > 1:
             return None
@@ -187,13 +265,13 @@ class QueryReader:
         return joint[0] if None not in found and len(joint) == 1 else None
 
     def _comparison(self, node: exp.Expr, select: exp.Select) -> QueryCondition | None:
+        if array := _array(node):
+            return self._on_column(array[0], select, "contains", array[1])
         if isinstance(node, exp.In):
             return self._on_column(node.this, select, "=", [constant(item) for item in node.expressions] or [None])
         if isinstance(node, exp.Between):
             bounds = [constant(node.args["low"]), constant(node.args["high"])]
             return self._on_column(node.this, select, "between", bounds)
-        if (element := _element(node)) is not None:
-            return self._on_column(element.this, select, "contains", [constant(element.expression)])
         operator = OPERATORS.get(type(node))
         if operator is None:
             return None
@@ -221,16 +299,21 @@ class QueryReader:
         return self._on_column(node.this, select, operator, [text])
 
     def _on_column(self, node: exp.Expr, select: exp.Select, operator: str, values: list[Any]) -> QueryCondition | None:
-        """Return a condition on the column that `node` is, or whose year, month or text it is."""
+        """Return a condition on the column that `node` is, or whose year, month, text or rank it is."""
         if any(value is None for value in values):
             return None
-        unit = period_unit(node)
+        node, select = self.resolved(node.unnest(), select)
+        condition = self._on_rank if isinstance(node, exp.Window) else self._on_value
+        return condition(node, select, operator, values)
+
+    def _on_value(self, node: exp.Expr, select: exp.Select, operator: str, values: list[Any]) -> QueryCondition | None:
+        unit = None if node.find(exp.AggFunc) else period_unit(node)
         if unit:
             operator, values = _in_days(unit, operator, values, are_texts=node.find(exp.TimeToStr) is not None)
             if not values:
                 return None
             node = next(node.find_all(exp.Column))
-        has_times = any(holds_times(*each, self.catalog) for each in self._stored(node.unnest(), select))
+        has_times = any(holds_times(*each, self.catalog) for each in self._stored(node, select))
         while isinstance(node, _WRAPPERS):
             if isinstance(node, exp.Cast | exp.TryCast) and node.to.is_type(*exp.DataType.INTEGER_TYPES):
                 # Several values of the column have this whole number.
@@ -251,6 +334,25 @@ class QueryReader:
         # As texts, they have no separators.
         values = [str(value) if self._is_code_or_year(value, node, select) else value for value in values]
         return QueryCondition(column=name, operator=operator, values=values)
+
+    def _on_rank(self, node: exp.Expr, select: exp.Select, operator: str, values: list[Any]) -> QueryCondition | None:
+        """Return the condition that only the first rows of an order are taken, of each group."""
+        order, count = node.args.get("order"), values[0]
+        is_first = operator in {"≤", "<"} or (operator == "=" and values == [1])
+        if not isinstance(node.this, _RANKS) or not order or not is_first or not isinstance(count, int):
+            return None
+        first = order.expressions[0]
+        names = [self.name(each, select) for each in (first.this, *(node.args.get("partition_by") or ()))]
+        column, *groups = (each or "" for each in names)
+        if None in names or count - (operator == "<") < 1:
+            return None
+        return QueryCondition(
+            column=column,
+            operator="first",
+            values=[count - (operator == "<")],
+            descends=bool(first.args.get("desc")),
+            groups=groups,
+        )
 
     def _holds_dates(self, node: exp.Expr, select: exp.Select) -> bool:
         """Return whether `node` is a column of dates, which may be texts."""
@@ -284,12 +386,32 @@ class QueryReader:
 
     def is_secret(self, node: exp.Expr) -> bool:
         """Return whether `node` contains a column that has the name of a secret one."""
-        return any(column.name.lower() in self.catalog.secret_names for column in node.find_all(exp.Column))
+        return any(column.name.lower() in self._secret_names for column in node.find_all(exp.Column))
+
+    def read_by(self, node: exp.Expr, select: exp.Select) -> list[str]:
+        """Return the words for the columns and for the tables of other queries that a condition reads.
+
+        There are none for one on a secret column.
+        """
+        inner = list(node.find_all(exp.Query))
+        within = {id(column) for query in inner for column in query.find_all(exp.Column)}
+        tables = [table for query in inner for each in query.find_all(exp.Table) if (table := self.table(each.name))]
+        columns = []
+        for column in (each for each in node.find_all(exp.Column) if id(each) not in within):
+            value, own = self.resolved(column, select)
+            columns += [(each, own) for each in value.find_all(exp.Column)]
+        if self.is_secret(node) or any(self.is_secret(column) for column, _ in columns):
+            return []
+        if not columns and node.find(exp.AggFunc):
+            tables += [table for source in self.sources(select).values() if (table := self.table(source))]
+        names = [self.name(column, own) or readable(column.name) for column, own in columns]
+        return list(dict.fromkeys([*names, *(readable(table.name) for table in tables if self.names_tables)]))
 
     def name(self, node: exp.Expr, select: exp.Select) -> str | None:
         """Return the words for a column, or for a computed column of `select`; None if it has none or is secret."""
         if self.is_secret(node):
             return None
+        node, select = self.resolved(node, select)
         if not isinstance(node, exp.Column):
             aliases = [item.alias for item in select.expressions if isinstance(item, exp.Alias) and item.this == node]
             return readable(aliases[0]) if aliases else None
@@ -303,20 +425,46 @@ class QueryReader:
             return noun if origin.column.lower() in {"name", "title", "label"} else f"{noun} {origin.column}"
         return readable(origin.column)
 
-    def origin(self, column: exp.Column, select: exp.Select, depth: int = 0) -> _Origin | None:
+    def resolved(self, node: exp.Expr, select: exp.Select) -> tuple[exp.Expr, exp.Select]:
+        """Return what computes the column that `node` is, in `select` or the queries that it reads, with its query."""
+        for _ in range(_MAX_DEPTH):
+            found = self._source_of(node, select) if isinstance(node, exp.Column) else None
+            if not isinstance(found, tuple):
+                break
+            node, select = found
+        return node, select
+
+    def origin(self, column: exp.Column, select: exp.Select) -> _Origin | None:
         """Return where `column` of `select` comes from; None if it is computed or cannot be resolved."""
-        sources = self.sources(select)
-        wanted = column.table.lower()
+        node, own = self.resolved(column, select)
+        found = self._source_of(node, own) if isinstance(node, exp.Column) else None
+        return _Origin(found, node.name) if isinstance(found, str) else None
+
+    def _source_of(self, column: exp.Column, select: exp.Select) -> str | tuple[exp.Expr, exp.Select] | None:
+        """Return the stored table of `column`, or the output that it names, with the query of this; None if unknown."""
+        sources, wanted = self.sources(select), column.table.lower()
         candidates = [source for alias, source in sources.items() if not wanted or alias == wanted]
+        aliases = (item for item in select.expressions if isinstance(item, exp.Alias) and not wanted)
+        named = [item.this for item in aliases if item.alias.lower() == column.name.lower()]
         for source in candidates:
             if isinstance(source, str):
-                if len(candidates) == 1 or self._has_column(source, column.name):
-                    return _Origin(source, column.name)
-            elif isinstance(source, exp.Select) and depth < _MAX_DEPTH:
-                for item in source.expressions:
-                    if item.alias_or_name.lower() == column.name.lower():
-                        inner = item.unalias()
-                        return self.origin(inner, source, depth + 1) if isinstance(inner, exp.Column) else None
+                if len(candidates) == 1 and not named or self._has_column(source, column.name):
+                    return source
+            elif isinstance(source, exp.Select) and (output := self._output(column.name, source)) is not None:
+                # Of a query that is read twice, the output does not say which of them is meant.
+                return (output, source) if sum(each is source for each in sources.values()) == 1 else None
+        return (named[0], select) if named else None
+
+    def _output(self, name: str, select: exp.Select) -> exp.Expr | None:
+        """Return the output of `select` called `name`, also if a star stands for it."""
+        outputs: list[exp.Expr] = select.expressions
+        for item in outputs:
+            if item.alias_or_name.lower() == name.lower():
+                return item.unalias()
+        for item in outputs:
+            column = exp.column(name, table=item.args.get("table") if isinstance(item, exp.Column) else None)
+            if item.is_star and self._source_of(column, select) is not None:
+                return column
         return None
 
     def table(self, source: exp.Expr | str) -> Table | None:
@@ -345,13 +493,64 @@ def singular(words: str) -> str:
     return words[:-1] if words.endswith("s") and not words.endswith(("ss", "us", "is")) and len(words) > 3 else words
 
 
-def _element(node: exp.Expr) -> exp.ArrayContains | None:
-    """Return the array and its element if `node` says that a column contains it, as `'a' = ANY(tags)` does."""
-    if isinstance(node, exp.EQ) and isinstance(node.expression, exp.Any):
-        node = exp.ArrayContains(this=node.expression.this.unnest(), expression=node.this)
-    if not isinstance(node, exp.ArrayContains) or not isinstance(node.this, exp.Column):
+def _with_aliases(names: Collection[str], tree: exp.Expr) -> Collection[str]:
+    """Return `names`, of columns, with those that `tree` gives to what is computed from them."""
+    found, size = set(names), 0
+    while len(found) > size:
+        size = len(found)
+        for node in tree.find_all(exp.Alias, exp.TableAlias):
+            read = (node if isinstance(node, exp.Alias) else node.parent or node).find_all(exp.Column)
+            if any(column.name.lower() in found for column in read):
+                given = [node.args["alias"]] if isinstance(node, exp.Alias) else node.args.get("columns") or ()
+                found |= {one.name.lower() for one in given}
+    return found
+
+
+def _array(node: exp.Expr) -> tuple[exp.Expr, list[Any]] | None:
+    """Return the array and the elements of which `node` says that it contains one, as `'a' = ANY(tags)` does."""
+    array, elements = node.this, node.args.get("expression") or exp.Null()
+    if isinstance(node, exp.EQ) and isinstance(elements, exp.Any):
+        array, elements = elements.this.unnest(), node.this
+    elif isinstance(node, exp.EQ) and constant(elements) == 1:
+        # MySQL's functions return numbers.
+        return _array(node.this)
+    elif isinstance(node, exp.In) and (node.args.get("field") or node.args.get("unnest")):
+        array, elements = node.args.get("field") or node.args["unnest"].expressions[0], node.this
+    elif isinstance(node, exp.JSONArrayContains):
+        array, elements = elements, node.this
+    elif isinstance(node, exp.Anonymous) and node.name.upper() == "JSON_CONTAINS" and len(node.expressions) == 2:
+        return node.expressions[0], _json_values(node.expressions[1])
+    elif not isinstance(node, _IN_ARRAY):
         return None
-    return node if isinstance(constant(node.expression), str) else None
+    if isinstance(elements, exp.Array):
+        values = [constant(each) for each in elements.expressions]
+    else:
+        values = _json_values(elements) if isinstance(node, exp.ArrayContainsAll) else [constant(elements)]
+    return (array, values) if len(values) == 1 or not isinstance(node, exp.ArrayContainsAll) else (array, [None])
+
+
+def _json_values(node: exp.Expr) -> list[Any]:
+    """Return the values that a constant has as JSON, or None in a list."""
+    try:
+        found = json.loads(str(constant(node)))
+    except ValueError:
+        return [None]
+    return [
+        each if isinstance(each, str | int | float) else None
+        for each in (found if isinstance(found, list) else [found])
+    ]
+
+
+def _unnested(query: exp.Select) -> tuple[exp.Expr, list[Any]] | None:
+    """Return the array and the element of it that `query`, of the elements of an array, has."""
+    source = query.args["from_"].this if query.args.get("from_") else None
+    is_call = isinstance(source, exp.Table) and not isinstance(source.this, exp.Identifier)
+    arrays = list(source.find_all(exp.Column)) if source and (is_call or isinstance(source, exp.Unnest)) else []
+    tests = list(conjuncts(query.args.get("where")))
+    if len(arrays) != 1 or len(tests) != 1 or not isinstance(tests[0], exp.EQ):
+        return None
+    values = [value for value in map(constant, (tests[0].this, tests[0].expression)) if value is not None]
+    return (arrays[0], values) if len(values) == 1 else None
 
 
 def _joins_columns(node: exp.Expr) -> bool:

@@ -50,6 +50,7 @@ def condition(column: str, operator: str, *values: Any) -> QueryCondition:
         ),  # noqa: E501
         ([YEAR, {**YEAR, "column": "shipped on"}], ["ordered on = 2024", "shipped on = 2024"]),
         ([condition("seller", "=", "Spain"), condition("buyer", "=", "Spain")], ["seller = Spain", "buyer = Spain"]),
+        ([{**condition("orders", "without"), "values": [PAID, YEAR]}], ["without orders (paid, 2024)"]),
     ],
 )
 def test_a_column_is_left_out_where_the_values_say_what_it_is(
@@ -76,6 +77,8 @@ def test_secret_columns_are_in_no_filter(scripted: Scripted, cache_dir: Any) -> 
     output = scripted({"GeneratedSQL": [{"sql": sql}]}, sources=sources).ask("How many customers in Spain?")
 
     assert output["filters"] == ["Spain", "further conditions"]
+    # Alone, these words would say nothing.
+    assert short_words([], "en", has_more=True) == []
 
 
 def test_dates_that_the_database_computes_are_filters(scripted: Scripted) -> None:
@@ -91,7 +94,7 @@ def test_dates_that_the_database_computes_are_filters(scripted: Scripted) -> Non
 @pytest.mark.parametrize(
     ("condition", "filters"),
     [
-        ("total_amount > ABS(RANDOM()) % 3000", ["further conditions"]),
+        ("total_amount > ABS(RANDOM()) % 3000", ["with a condition on total amount"]),
         ("ordered_on < date('now') AND ordered_on >= date('2025-01-01', '+1 day')", ["Jan 2, 2025 – "]),
         ("strftime('%Y', ordered_on) = strftime('%Y', '2025-03-01', '-1 year')", ["2024"]),
         ("CAST(strftime('%Y', ordered_on) AS INTEGER) = CAST(strftime('%Y', '2025-03-01') AS INTEGER) - 1", ["2024"]),

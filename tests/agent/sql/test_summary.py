@@ -27,6 +27,10 @@ NEGATIONS = [
     ("active = TRUE", "active = FALSE"),
     ("active IS TRUE", "active IS NOT TRUE"),
     ("active", "NOT active"),
+    (
+        "EXISTS (SELECT 1 FROM orders WHERE orders.customer_id = customers.id)",
+        "NOT EXISTS (SELECT 1 FROM orders WHERE orders.customer_id = customers.id)",
+    ),
 ]
 
 
@@ -53,13 +57,38 @@ def test_negations_have_words_on_every_dialect() -> None:
 
 
 @pytest.mark.parametrize(
-    ("dialect", "condition"), [("postgres", "'a' = ANY(tags)"), ("duckdb", "list_contains(tags, 'a')")]
+    ("dialect", "condition"),
+    [
+        ("postgres", "'a' = ANY(tags)"),
+        ("postgres", "tags @> ARRAY['a']"),
+        ("postgres", "data.tags ? 'a'"),
+        ("postgres", """tags @> '["a"]'::jsonb"""),
+        ("duckdb", "list_contains(tags, 'a')"),
+        ("duckdb", "contains(tags, 'a')"),
+        ("duckdb", "'a' IN tags"),
+        ("mysql", "'a' MEMBER OF (tags)"),
+        ("mysql", """JSON_CONTAINS(tags, '"a"')"""),
+        ("mysql", """JSON_CONTAINS(tags, '"a"') = 1"""),
+        ("bigquery", "'a' IN UNNEST(tags)"),
+        ("clickhouse", "has(tags, 'a')"),
+        ("sqlite", "EXISTS (SELECT 1 FROM json_each(data.tags) WHERE value = 'a')"),
+        ("tsql", "EXISTS (SELECT 1 FROM OPENJSON(tags) WHERE value = 'a')"),
+    ],
 )
 def test_an_element_of_an_array_is_told(dialect: str, condition: str) -> None:
-    known = Catalog(dialect, {"posts": Table("posts", (Column("tags", "TEXT[]"),))})
     for where, words in ((condition, "tags contains a"), (f"NOT {condition}", "tags does not contain a")):
-        summary = summarize_query(f"SELECT 1 FROM posts WHERE {where}", known)
-        assert condition_words(summary["conditions"], "en") == [words]
+        assert _array_words(where, dialect) == [words]
+
+
+def test_several_elements_of_an_array_are_told_if_one_is_enough() -> None:
+    for condition in ("tags && ARRAY['a', 'b']", "'a' = ANY(tags) OR 'b' = ANY(tags)"):
+        assert _array_words(condition, "postgres") == ["tags contains a or b"]
+    assert _array_words("tags @> ARRAY['a', 'b']", "postgres") == ["with a condition on tags"]
+
+
+def _array_words(condition: str, dialect: str) -> list[str]:
+    known = Catalog(dialect, {"posts": Table("posts", (Column("tags", "TEXT[]"),))})
+    return condition_words(summarize_query(f"SELECT 1 FROM posts AS data WHERE {condition}", known)["conditions"], "en")
 
 
 def test_a_code_is_told_with_the_meaning_that_its_comment_has() -> None:
@@ -122,24 +151,27 @@ DATES = Table(
         ("strftime('%Y-%m', day) > '2025-03'", "day ≥ Apr 1, 2025"),
         ("strftime('%Y', day) <= '2024'", "day < Jan 1, 2025"),
         ("strftime('%Y', day) = '9999'", "day = Jan 1, 9999 – Dec 31, 9999"),
-        ("strftime('%Y', day) <= '9999'", None),
-        ("strftime('%Y', day) < '2024-01-01'", None),
-        ("strftime('%Y-%m', day) = '2024-01-01'", None),
+        ("strftime('%Y', day) <= '9999'", "with a condition on day"),
+        ("strftime('%Y', day) < '2024-01-01'", "with a condition on day"),
+        ("strftime('%Y-%m', day) = '2024-01-01'", "with a condition on day"),
         ("strftime('%Y', day) IN ('2024', '2025')", "day = 2024 or 2025"),
         ("strftime('%Y', day) NOT IN ('2024', '2025')", "except day = 2024 or 2025"),
         (
             "(day >= '2024-05-01' AND day < '2024-06-01') OR (day >= '2025-05-01' AND day < '2025-06-01')",
             "day = May 2024 or May 2025",
         ),  # noqa: E501
-        ("(day >= '2024-05-01' AND day < '2024-06-01') OR (day >= '2025-05-01' AND plz = 'a')", None),
-        ("(day >= '2024-05-01' AND plz = 'a') OR day = '2025-05-01'", None),
-        ("strftime('%Y', day) IS NULL", None),
-        ("strftime('%Y', day) IS NOT NULL", None),
-        ("strftime('%Y-%m', day) LIKE '2024%'", None),
-        ("strftime('%Y-%m', day) > '2024'", None),
-        ("strftime('%Y-%m', day) <= '2024'", None),
+        (
+            "(day >= '2024-05-01' AND day < '2024-06-01') OR (day >= '2025-05-01' AND plz = 'a')",
+            "with a condition on day, plz",
+        ),
+        ("(day >= '2024-05-01' AND plz = 'a') OR day = '2025-05-01'", "with a condition on day, plz"),
+        ("strftime('%Y', day) IS NULL", "with a condition on day"),
+        ("strftime('%Y', day) IS NOT NULL", "with a condition on day"),
+        ("strftime('%Y-%m', day) LIKE '2024%'", "with a condition on day"),
+        ("strftime('%Y-%m', day) > '2024'", "with a condition on day"),
+        ("strftime('%Y-%m', day) <= '2024'", "with a condition on day"),
         ("DATE_TRUNC('MONTH', day) >= '2024-05-01'", "day ≥ May 1, 2024"),
-        ("DATE_TRUNC('YEAR', day) >= '2024-05-01'", None),
+        ("DATE_TRUNC('YEAR', day) >= '2024-05-01'", "with a condition on day"),
         ("day < '2024-02-30' AND day >= '2024-02-01'", "day < 2024-02-30; day ≥ Feb 1, 2024"),
         ("day BETWEEN '2024-02-01' AND '2024-02-30'", "day = Feb 1, 2024 – 2024-02-30"),
         ("day < '0001-01-01' AND day >= '0001-01-01'", "day < Jan 1, 1; day ≥ Jan 1, 1"),
@@ -147,22 +179,114 @@ DATES = Table(
         ("seen_at <> '2025-12-30'", "seen at ≠ Dec 30, 2025, 00:00"),
         ("seen_at < '2025-12-30'", "seen at < Dec 30, 2025"),
         ("day > '2025-12-30'", "day > Dec 30, 2025"),
-        ("CAST(amount AS INTEGER) = 10", None),
+        ("CAST(amount AS INTEGER) = 10", "with a condition on amount"),
         ("amount > 1600", "amount > 1,600"),
         ("built >= 1900", "built ≥ 1900"),
         ("built > 12345", "built > 12,345"),
         ("built > 12345.5", "built > 12,345.5"),
         ("visit_id IN (7, 12345)", "visit id = 7 or 12345"),
         ("built >= 1990 AND built <= 1999", "built = 1990 – 1999"),
-        ("SUM(amount) > 2000", None),
+        ("SUM(amount) > 2000", "with a condition on amount"),
         ("CAST(plz AS REAL) = 10", "plz = 10"),
     ],
 )
-def test_the_words_of_a_condition_say_exactly_what_it_selects(condition: str, words: str | None) -> None:
+def test_the_words_of_a_condition_say_exactly_what_it_selects(condition: str, words: str) -> None:
     summary = summarize_query(f"SELECT 1 FROM visits WHERE {condition}", Catalog("sqlite", {"visits": DATES}))
 
-    assert "; ".join(condition_words(summary["conditions"], "en")) == (words or "")
-    assert summary["more_conditions"] is (words is None)
+    assert "; ".join(condition_words(summary["conditions"], "en")) == words
+    assert not summary["more_conditions"]
+
+
+RANKED = "SELECT *, ROW_NUMBER() OVER (PARTITION BY state ORDER BY score DESC) AS place FROM customers"
+BY_TOTAL = """WITH totals AS (
+    SELECT c.state, c.name, SUM(o.amount) AS total FROM customers c JOIN orders o ON o.customer_id = c.id GROUP BY 1, 2
+), ranked AS (SELECT totals.*, RANK() OVER (ORDER BY total) AS place FROM totals)"""
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        (
+            f"SELECT name FROM ({RANKED}) AS r WHERE place <= 3",
+            "only the first 3, sorted by score (descending), for each state",
+        ),
+        (f"{RANKED} QUALIFY place < 3", "only the first 2, sorted by score (descending), for each state"),
+        ("SELECT name FROM customers QUALIFY RANK() OVER (ORDER BY score) = 1", "only the first, sorted by score"),
+        (
+            f"{BY_TOTAL} SELECT name FROM ranked WHERE place <= 2 AND total > 100",
+            "only the first 2, sorted by total; total > 100",
+        ),
+        (f"SELECT name FROM ({RANKED}) AS r WHERE place = 2", "with a condition on state, score"),
+        (
+            f"SELECT name FROM ({RANKED}) AS r WHERE place <= 3 AND state = 'NY'",
+            "only the first 3, sorted by score (descending), for each state; state = NY",
+        ),
+        ("SELECT state FROM customers GROUP BY state HAVING COUNT(*) > 5", "with a condition on customers"),
+    ],
+)
+def test_a_condition_on_a_rank_or_another_computed_column_is_told(sql: str, words: str) -> None:
+    summary = summarize_query(sql, catalog("duckdb"))
+    assert "; ".join(condition_words(summary["conditions"], "en")) == words
+
+
+@pytest.mark.parametrize(
+    ("clauses", "words"),
+    [
+        ("WHERE EXISTS (SELECT 1 FROM orders o WHERE o.customer_id = c.id LIMIT 1)", "with orders"),
+        (
+            "WHERE NOT EXISTS (SELECT 1 FROM orders o WHERE o.customer_id = c.id AND o.amount > 5)",
+            "without orders (amount > 5)",
+        ),
+        ("WHERE id IN (SELECT customer_id FROM orders WHERE status = 'open')", "with orders (open)"),
+        ("WHERE NOT id IN (SELECT customer_id FROM orders)", "without orders"),
+        ("LEFT JOIN orders o ON o.customer_id = c.id WHERE o.id IS NULL", "without orders"),
+        (
+            "LEFT JOIN orders o ON o.customer_id = c.id AND o.status = 'open' WHERE o.customer_id IS NULL",
+            "without orders (open)",
+        ),
+        (
+            "LEFT JOIN (SELECT id AS k FROM orders WHERE status = 'open') o ON o.k = c.id WHERE o.k IS NULL",
+            "without orders (open)",
+        ),
+        ("LEFT JOIN orders o ON o.customer_id = c.id WHERE o.status IS NULL", "status is empty"),
+        ("ANTI JOIN orders o ON o.customer_id = c.id", "without orders"),
+        ("SEMI JOIN orders o ON o.customer_id = c.id AND o.status = 'open'", "with orders (open)"),
+        ("LEFT JOIN orders o ON o.customer_id = c.status WHERE o.status IS NULL", "status is empty"),
+        # The first row and the last one are not any rows; orders with lines are not all orders.
+        ("WHERE id IN (SELECT customer_id FROM orders LIMIT 3)", "with a condition on customer id, orders"),
+        (
+            "WHERE id IN (SELECT MAX(customer_id) FROM orders GROUP BY status)",
+            "with a condition on customer id, orders",
+        ),
+        (
+            "WHERE NOT EXISTS (SELECT 1 FROM orders o JOIN visits v ON v.n = o.id WHERE o.customer_id = c.id)",
+            "with a condition on orders, visits",
+        ),
+        (
+            "WHERE NOT EXISTS (SELECT 1 FROM orders o WHERE o.customer_id = c.id AND o.amount > c.score)",
+            "with a condition on orders",
+        ),
+    ],
+)
+def test_a_row_of_another_table_that_is_asked_for_or_ruled_out_is_told(clauses: str, words: str) -> None:
+    summary = summarize_query(f"SELECT name FROM customers AS c {clauses}", catalog("duckdb"))
+    assert "; ".join(condition_words(summary["conditions"], "en")) == words
+
+
+def test_what_is_computed_from_a_secret_column_has_no_words() -> None:
+    known = replace(catalog("sqlite"), tables={"customers": _with_secret(catalog("sqlite").tables["customers"])})
+    for sql in (
+        "WITH c AS (SELECT name AS n FROM customers), d AS (SELECT MAX(n) AS m FROM c) SELECT 1 FROM d WHERE m = 'x'",
+        "WITH c(n) AS (SELECT UPPER(name) FROM customers) SELECT 1 FROM c WHERE n = 'x'",
+        "SELECT 1 FROM customers c WHERE EXISTS (SELECT 1 FROM customers d WHERE d.id = c.id AND d.name = 'x')",
+        "SELECT 1 FROM (SELECT *, RANK() OVER (ORDER BY name) AS place FROM customers) AS r WHERE place = 1",
+    ):
+        summary = summarize_query(sql, known)
+        assert (summary["conditions"], summary["more_conditions"]) == ([], True), sql
+
+
+def _with_secret(table: Table) -> Table:
+    return replace(table, columns=tuple(each._replace(secret=each.name == "name") for each in table.columns))
 
 
 def _words(condition: str, dialect: str) -> tuple[list[str], bool]:

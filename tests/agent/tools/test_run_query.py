@@ -145,11 +145,13 @@ def test_the_filters_of_every_kind_of_query_are_told(bench: Bench, ids: Ids) -> 
         {**source, "aggregations": [{"as": "m", "agg": "median", "col": "amount"}]},
         {**source, "aggregations": [{"as": "f", "agg": "first", "col": "amount", "order_by": "day"}]},
         {**source, "joins": [{"dataset": ids["customers"], "on": {"customer": "number"}, "how": "left"}]},
-        {**source, "sort": [{"by": "amount"}], "limit_per_group": {"n": 1, "by": ["customer"]}},
     )  # fmt: skip
     for query in queries:
         summary = bench.call("run_query", query=query).kept["summary"]
         assert summary["conditions"] == [{"column": "customer", "operator": "≠", "values": ["8"]}], query
+    query = {**source, "sort": [{"by": "amount"}], "limit_per_group": {"n": 1, "by": ["customer"]}}
+    told = condition_words(bench.call("run_query", query=query).kept["summary"]["conditions"], "en")
+    assert told == ["customer ≠ 8", "only the first, sorted by amount, for each customer"]
 
 
 def test_a_summary_does_not_name_a_dataset_by_its_id(bench: Bench, ids: Ids) -> None:
