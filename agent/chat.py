@@ -224,9 +224,6 @@ class Agent:
 
         Questions may run concurrently, each in a thread of its own. If the task is cancelled, its statement is stopped
         and no further model call is made. A clarifying question in the answer cannot be answered.
-
-        Raises:
-            InvalidOutputType, DatasphinxError: see `chat`.
         """
         graph = await asyncio.to_thread(self._prepare)
         inputs = {"question": question, "enable_sql_validation": validate}
@@ -242,7 +239,6 @@ class Agent:
 
         Raises:
             InvalidQuestion: there is no earlier question.
-            DatasphinxError: see `chat`.
         """
         self._check_started()
         return self._ask({"question": question}, output_type)
@@ -256,7 +252,6 @@ class Agent:
             InvalidQuestion: there is no earlier question.
             Conflict: no clarifying question is open.
             Refused: no option has this number; the clarifying question stays open.
-            DatasphinxError: see `chat`.
         """
         self._check_started()
         if not self._output.get("clarification"):
@@ -270,16 +265,11 @@ class Agent:
             InvalidQuestion: there is no earlier question.
             Conflict: no question was answered, or a clarifying question is open.
             InputInvalid: the question was about files, which does not support feedback.
-            DatasphinxError: see `chat`.
         """
         return self._feedback({"accepted": False, "comment": comment}, output_type)
 
     def accept(self) -> Response:
-        """Accept the last answer, which becomes a proposal for the business knowledge.
-
-        Raises:
-            InvalidQuestion, Conflict, InputInvalid: see `reject`.
-        """
+        """Accept the last answer, which becomes a proposal for the business knowledge."""
         return self._feedback({"accepted": True}, None)
 
     def report(

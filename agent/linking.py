@@ -150,17 +150,10 @@ class Linker(Protocol):
 
         Each further `attempt`, counted from 1, considers more tables and tolerates more spelling errors; `reason` is
         why the last one failed. Tables that row rules deny are left out.
-
-        Raises:
-            ModelUnreachable, ModelRejected, BudgetExceeded: the model's selection is needed and not available.
         """
 
     def link_columns(self, question: str, source: Source, tables: dict[str, list[str]]) -> dict[str, list[str]]:
-        """Return the columns of `tables` that may be needed, always with the join keys.
-
-        Raises:
-            ModelUnreachable, ModelRejected, BudgetExceeded: the model's selection is needed and not available.
-        """
+        """Return the columns of `tables` that may be needed, always with the join keys."""
 
 
 @dataclass(frozen=True)

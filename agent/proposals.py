@@ -79,7 +79,6 @@ def propose_statement(question: str, sql: str, name: str, services: Services, tr
     Raises:
         Refused: the source `name` has no knowledge folder, the question has no words, or the statement contains a value
             of a secret column.
-        DatasphinxError: as for `Source.check`.
     """
     source = services.source(name)
     source.check(sql)
@@ -175,7 +174,6 @@ def explain_code(services: Services, name: str, table: str, column: str, code: s
 
     Raises:
         InputInvalid: the source has no knowledge folder of its own, or no such column, or the code has a meaning.
-        Unavailable, DriverMissing: see `set_label`.
         SourceUnreachable, SourceNotFound: the source is not available.
     """
     source, folder = services.source(name), services.settings_of(name).knowledge

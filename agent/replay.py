@@ -138,7 +138,6 @@ def replay(
     Raises:
         NotFound: there is no such trace, its start is not in the log, it is that of a statement, or a file or dataset
             of the question is no longer stored.
-        Unavailable: the log cannot be read.
         SourceNotFound, SourceUnreachable, DriverMissing, Refused: the source is no longer available.
     """
     recorded = store.run(trace_id)

@@ -270,8 +270,6 @@ class ChartResponse(Response):
 
         Raises:
             ValueError: the suffix is not supported.
-            DriverMissing: the extra `charts`, which draws PNG files, is not installed.
-            OSError: the file cannot be written.
         """
         target = Path(path)
         if target.suffix.lower() == ".json":

@@ -120,11 +120,7 @@ class Services:
         return self.models.roles
 
     def with_model(self, name: str) -> "Services":
-        """Return these services with the model `name` for all roles; they share sources and event log.
-
-        Raises:
-            InputInvalid: see `Models.named`.
-        """
+        """Return these services with the model `name` for all roles; they share sources and event log."""
         models = self.models.named(name)
         with self._lock:
             if name not in self._with_models:
@@ -164,11 +160,7 @@ class Services:
         return open_registry(self.settings, shared, self.owner)
 
     def datasets(self, dataset_ids: Sequence[str]) -> Source:
-        """Return the source with these datasets.
-
-        Raises:
-            DatasphinxError: see `open_datasets`.
-        """
+        """Return the source with these datasets."""
         return self.dataset_sources.source(self.registry, dataset_ids, self.settings.statement_limits)
 
     @cached_property
@@ -189,7 +181,6 @@ class Services:
         If its database has not been read yet, the tables that `question` mentions are sampled first.
 
         Raises:
-            SourceNotFound, SourceUnreachable, DriverMissing, ConfigurationError: see `Database`.
             Refused: the account has more than read access, and the settings do not allow that.
         """
         return self._open_sources.source(name or self.choices[0], question)
@@ -225,11 +216,7 @@ class Services:
         return source.today() if self.today == date.today else self.today()
 
     def instructions(self, name: str | None) -> str:
-        """Return the operator's text for prompts about this source; without a name, that for all sources.
-
-        Raises:
-            SourceNotFound: see `settings_of`.
-        """
+        """Return the operator's text for prompts about this source; without a name, that for all sources."""
         own_text = self.settings_of(name).instructions if name else ""
         return "\n\n".join(filter(None, (self.settings.instructions, own_text)))
 
@@ -239,7 +226,6 @@ class Services:
         All nodes of a run use the knowledge as its files were in the first one.
 
         Raises:
-            SourceNotFound: see `settings_of`.
             DriverMissing: the package `pyyaml` is not installed. The sample shop then has no knowledge.
         """
         return self._open_sources.knowledge(name or self.choices[0])

@@ -43,7 +43,6 @@ class AskMagic:
 
         Raises:
             UsageError: the line is invalid.
-            DatasphinxError: see `Agent`, `Agent.chat` and `Agent.follow_up`.
         """
         given = self._parse(line)
         if not given.follow_up or self._agent is None:

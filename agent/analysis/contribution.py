@@ -65,7 +65,6 @@ def explain_change(
     Raises:
         Unresolved: the metric, a dimension or a filter does not fit the source; no dimension is left; a ratio has no
             denominator in one of the periods; the periods overlap.
-        DatasphinxError: errors of `Source.execute`.
     """
     catalog = source.shown_catalog
     definition = definition_of(metric, catalog) if isinstance(metric, MetricEntry) else source.knowledge.metric(metric)

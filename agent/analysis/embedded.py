@@ -38,7 +38,6 @@ def embedded_step(analysis: Analysis, bench: Workbench, model: ModelClient, toda
 
     Raises:
         ModelAnswerUnreadable: the only generated query was cut off.
-        DatasphinxError: an error of `ModelClient.write` or `Workbench.open_source`.
     """
     if analysis.results:
         return {"conclusion": Conclusion(answer="", result_ids=[list(analysis.results)[-1]])}

@@ -39,7 +39,6 @@ def start_with_files(
         InputInvalid: the options are invalid.
         Refused: there is no file or dataset.
         NotFound: a file or dataset does not exist.
-        TooLarge: a file exceeds the size limit.
     """
     checked = checked_options(options).content()
     file_ids = list(dict.fromkeys(_file_id(name, registry, any_path) for name in files))
@@ -61,7 +60,6 @@ def start_with_source(question: str, source: Source) -> dict[str, Any]:
 
     Raises:
         NotPermitted: row rules deny every relevant table.
-        ConfigurationError: the dialect of the source does not support query specs.
     """
     spelling_of(source.catalog.dialect)
     ranking = source.index.rank(source.knowledge.expanded(question)) or list(source.catalog.tables)

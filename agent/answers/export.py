@@ -47,8 +47,6 @@ def write_table(table: AnswerTable, path: Path) -> None:
 
     Raises:
         ValueError: the suffix is not one of `TABLE_SUFFIXES`.
-        DriverMissing: see `table_bytes`.
-        OSError: the file cannot be written.
     """
     suffix = path.suffix.lower()
     if suffix not in TABLE_SUFFIXES:
@@ -64,9 +62,6 @@ def table_bytes(table: AnswerTable, suffix: str) -> bytes:
     evaluate as a formula; the page saves the same (`agent/web/js/table.js`).
     Excel files contain texts as texts, and numbers in the formats of their columns.
     Columns of Parquet files are BIGINT, DOUBLE or BOOLEAN if all values are, otherwise VARCHAR.
-
-    Raises:
-        DriverMissing: the package for Excel or Parquet files is not installed.
     """
     return dict(zip(TABLE_SUFFIXES, (_csv, _xlsx, _parquet), strict=True))[suffix](table)
 

@@ -69,11 +69,7 @@ def correction(problems: Sequence[str]) -> BaseMessage:
 
 
 def unverified(filled: Filled, facts: ResultFacts, model: ModelClient, question: str) -> tuple[str, ...]:
-    """Return the claims of a text that `model` does not find in the rows.
-
-    Raises:
-        DatasphinxError: an error of `ModelClient.ask`.
-    """
+    """Return the claims of a text that `model` does not find in the rows."""
     messages = prompts.render("check_text", question=question, text=escaped(filled.text), rows=rows_text(facts))
     return tuple(model.ask(CheckedText, messages).unsupported)
 

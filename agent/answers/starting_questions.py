@@ -55,9 +55,6 @@ def starting_questions(source: Source, language: Language) -> list[StartingQuest
     """Return up to six questions whose statements return rows. They are kept until the source is opened again.
 
     At most 24 statements are executed, which start within five seconds.
-
-    Raises:
-        SourceUnreachable: the database does not answer.
     """
     return source.memoized(("starting questions", language), lambda: list(_with_rows(_candidates(source, language))))
 

@@ -89,7 +89,6 @@ class AmbiguityReviewer(Protocol):
 
         Raises:
             ModelAnswerUnreadable: the model's answer could not be parsed.
-            ModelUnreachable, ModelRejected, BudgetExceeded: see `ModelClient`.
         """
 
 
@@ -112,10 +111,6 @@ def review(
     """Return the clarifying question that a review of the question leads to, and its readings; None if there is none.
 
     The clarifications and rejected statements of `question` are not asked about again.
-
-    Raises:
-        ModelUnreachable, ModelRejected, BudgetExceeded: see `ModelClient`.
-        SourceUnreachable, PermissionDenied: see `Source.execute`.
     """
     try:
         answer = reviewer.review(question, source, today)
@@ -161,9 +156,6 @@ def compare_readings(
 
     The question is None if fewer than two readings differ, if it cannot be put to the user, or if it was answered
     before.
-
-    Raises:
-        SourceUnreachable, PermissionDenied: see `Source.execute`.
     """
     text, shortened = one_line(text or "", _MAX_QUESTION_CHARS), _shortened(options)
     said = [question.text, *question.answers, source.instructions]
@@ -249,9 +241,6 @@ def distinct_readings(
     unknown tables or columns are dropped, and so are readings whose statement is in `rejected`. A reading without a
     statement, with a truncated result or with a timeout counts as different from all others. Of several readings with
     equal rows an ordered one is kept. Previews have the formats of their readings; for `said` see `with_formats`.
-
-    Raises:
-        SourceUnreachable, PermissionDenied: see `Source.execute`.
     """
     limits = replace(source.limits, row_limit=ROW_LIMIT, timeout_s=min(source.limits.timeout_s, _TIMEOUT_S))
     limited = replace(source, limits=limits)

@@ -76,7 +76,6 @@ def graph_for(thread: str | None, threads: "Threads", files: Sequence[Path], inp
     Raises:
         NotFound: there is no such thread.
         InputInvalid: feedback refers to an answer about files.
-        Unavailable: the threads cannot be read.
     """
     if thread is None:
         return "analyst" if files else "agent"
@@ -134,11 +133,7 @@ class Talk:
         return sys.stdin.isatty() and sys.stdout.isatty()
 
     def say(self, inputs: Mapping[str, Any]) -> "Reply":
-        """Return the output of an input; it has a thread id if a later command can continue the thread.
-
-        Raises:
-            NotFound, ThreadBusy, Unavailable: as for `Conversations`.
-        """
+        """Return the output of an input; it has a thread id if a later command can continue the thread."""
         with self._steps or nullcontext(), closing(self._stream(inputs, self._thread)) as events:
             for kind, content in events:
                 if kind == "output":

@@ -57,7 +57,6 @@ def check_models(settings: "Settings", *, fresh: bool) -> "Iterator[ModelCheck]"
 
     Raises:
         ConfigurationError: no endpoint is configured, or a setting is wrong.
-        ModelUnreachable, ModelRejected: a model does not answer.
     """
     from datasphinx.agent.errors import ConfigurationError
 

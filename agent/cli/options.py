@@ -28,11 +28,7 @@ BaseUrl = Annotated[str | None, typer.Option(help="Base URL of an OpenAI-compati
 
 
 def settings_of(**options: object) -> "Settings":
-    """Return the settings, overridden by the `options` that are not None; configures the JSON log if it is enabled.
-
-    Raises:
-        ConfigurationError: a setting is wrong.
-    """
+    """Return the settings, overridden by the `options` that are not None; configures the JSON log if it is enabled."""
     from datasphinx.agent.settings import load_settings
 
     settings = load_settings(**options)

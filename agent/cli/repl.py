@@ -40,12 +40,7 @@ _WELCOME = (
 
 
 def converse() -> None:
-    """Ask questions and run commands until the end of input. Entered lines are kept in the data directory.
-
-    Raises:
-        DriverMissing: the extra `terminal` is not installed.
-        ConfigurationError: a setting is wrong.
-    """
+    """Ask questions and run commands until the end of input. Entered lines are kept in the data directory."""
     from datasphinx.agent.services import Services
 
     services = Services(settings_of())

@@ -52,11 +52,7 @@ class AdvisoryLocks:
 
     @contextmanager
     def lock(self, key: str) -> Iterator[bool]:
-        """Lock `key` for the duration of the block, without waiting; yield False if it is locked already.
-
-        Raises:
-            psycopg.Error, OSError: the database cannot be reached.
-        """
+        """Lock `key` for the duration of the block, without waiting; yield False if it is locked already."""
         with self._mutex:
             is_locked = key not in self._keys and try_lock(self._open_connection(), key)
             if is_locked:
@@ -68,11 +64,7 @@ class AdvisoryLocks:
                 self._release(key)
 
     def is_locked_elsewhere(self, key: str) -> bool:
-        """Return whether another connection holds `key`.
-
-        Raises:
-            psycopg.Error, OSError: the database cannot be reached.
-        """
+        """Return whether another connection holds `key`."""
         with self._mutex:
             return key not in self._keys and is_held(self._open_connection(), key)
 
@@ -134,7 +126,6 @@ class PostgresThreads(Threads):
         """Set the URL, in the form of SQLAlchemy or of PostgreSQL; the first use connects.
 
         Raises:
-            ConfigurationError: `url` is not a PostgreSQL URL.
             DriverMissing: the extra `postgres` is not installed.
         """
         try:

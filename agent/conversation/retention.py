@@ -17,11 +17,6 @@ def prune_threads(settings: Settings, before: float) -> int:
     """Delete the threads of all tenants whose last run ended before `before`, in seconds since 1970; return how many.
 
     Threads with a run in progress are kept.
-
-    Raises:
-        ConfigurationError: `threads_url` is not a PostgreSQL URL.
-        DriverMissing: the extra `threads` or `postgres` is not installed.
-        Unavailable: a store cannot be used.
     """
     if settings.threads_url:
         return _prune(open_threads(settings), before)
@@ -31,11 +26,7 @@ def prune_threads(settings: Settings, before: float) -> int:
 
 
 def prune_record(settings: Settings, before: float) -> int:
-    """Delete the events of all tenants before `before`, in seconds since 1970; return how many.
-
-    Raises:
-        Unavailable: a record cannot be used.
-    """
+    """Delete the events of all tenants before `before`, in seconds since 1970; return how many."""
     time = datetime.fromtimestamp(before, UTC).isoformat(timespec="microseconds")
     if settings.record_url:
         return open_store(settings).prune(time)

@@ -190,10 +190,6 @@ def open_threads(settings: Settings, *, must_persist: bool = True) -> Threads:
     """Return the store that `settings` name: `threads_url`, else a SQLite file in the data directory.
 
     With `must_persist` False, a store in memory if the packages for SQLite are missing.
-
-    Raises:
-        ConfigurationError: `threads_url` is not a PostgreSQL URL.
-        DriverMissing: the extra `threads` or `postgres` is not installed.
     """
     if settings.threads_url:
         from datasphinx.agent.conversation.postgres_threads import PostgresThreads

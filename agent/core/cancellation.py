@@ -39,11 +39,7 @@ class Cancellation:
 
     @contextmanager
     def calling(self, stop: Callable[[], None]) -> Iterator[None]:
-        """Call `stop` if `cancel` is called during the block.
-
-        Raises:
-            StatementCancelled: `cancel` was called before.
-        """
+        """Call `stop` if `cancel` is called during the block."""
         with self._lock:
             self._stop_functions.add(stop)
         try:

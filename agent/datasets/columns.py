@@ -126,9 +126,6 @@ def infer_columns(
     """Return the type of each column; `usual` is the decimal mark to use if no cell of the file shows one.
 
     `kinds` are the types that the options set, by place.
-
-    Raises:
-        TooLarge: The data does not fit into memory.
     """
     sampled = min(_SAMPLE_ROWS, max(_FEW_ROWS, _SAMPLE_CELLS // len(columns)))
     found = [_Column(cells, name, kinds.get(cells.place)) for cells, name in zip(columns, names, strict=True)]

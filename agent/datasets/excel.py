@@ -40,10 +40,8 @@ def check_archive(path: Path, loading: Loading) -> None:
     """Unpack each member of the zip archive at `path` without keeping it, to measure its size.
 
     Raises:
-        TooLarge: It unpacks to more than 200 times its size and 50 MB, or exceeds the limits.
         FileUnreadable: The archive is damaged.
         FileNotLoaded: A member has a password.
-        StatementCancelled: Loading was cancelled.
     """
     allowed = min(loading.limits.max_unpacked_bytes, max(_HARMLESS_BYTES, _MAX_RATIO * path.stat().st_size))
     try:
@@ -84,9 +82,7 @@ def read_sheets(path: Path, sheets: Sequence[str] | None, folder: Path, loading:
     Raises:
         DriverMissing: python-calamine is not installed.
         FileUnreadable: The workbook is damaged.
-        TooLarge: It unpacks to too much, or the sheets have too many rows or columns or do not fit into memory.
         FileNotLoaded: It has a password, or there is no such sheet, or it is empty, or all are.
-        StatementCancelled: Loading was cancelled.
     """
     limits = loading.limits
     if find_spec("python_calamine") is None:

@@ -54,8 +54,6 @@ def read_json(path: Path, folder: Path, loading: Loading, *, is_document: bool) 
     Raises:
         FileUnreadable: The file is not JSON, or it is nested too deeply.
         FileNotLoaded: There are no rows.
-        TooLarge: There are too many rows or columns, or a value does not fit into memory.
-        StatementCancelled: Loading was cancelled.
     """
     found = JsonRows(folder / "rows.jsonl")
     with path.open(encoding=encoding_of(path)[0], errors="replace") as file:
@@ -88,8 +86,6 @@ def read_rows(reader: Reader, path: Path, folder: Path, loading: Loading) -> Jso
     Raises:
         FileUnreadable: The reader says that the file is damaged.
         FileNotLoaded: There are no rows.
-        TooLarge: There are too many rows or columns.
-        StatementCancelled: Loading was cancelled.
     """
     found = JsonRows(folder / "rows.jsonl")
 

@@ -100,11 +100,7 @@ class Loading:
     cancellation: Cancellation = field(default_factory=Cancellation)
 
     def report_progress(self, stage: str, share: float) -> None:
-        """Report the progress of a stage.
-
-        Raises:
-            StatementCancelled: Loading was cancelled.
-        """
+        """Report the progress of a stage."""
         self.cancellation.check()
         self.progress(stage, share)
 

@@ -23,11 +23,7 @@ class SharedRegistry(Registry):
     """
 
     def __init__(self, data_dir: Path, limits: LoadLimits, shared: SharedFiles) -> None:
-        """Create the folders if they are missing.
-
-        Raises:
-            OSError: The folders cannot be created.
-        """
+        """Create the folders if they are missing."""
         super().__init__(data_dir / "shared", limits)
         self._shared, self._fetching = shared, threading.Lock()
 
@@ -120,11 +116,7 @@ class SharedRegistry(Registry):
 
 
 def open_registry(settings: Settings, shared: SharedDatabase | None, owner: str) -> Registry:
-    """Return the registry of `owner`: in the shared database if there is one, else in the data directory.
-
-    Raises:
-        OSError: The folders cannot be created.
-    """
+    """Return the registry of `owner`: in the shared database if there is one, else in the data directory."""
     limits = LoadLimits.of(settings)
     if shared is None:
         return Registry(settings.data_dir, limits)

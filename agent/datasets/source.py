@@ -39,9 +39,6 @@ def open_datasets(
 
     Raises:
         NotFound: There is no such dataset.
-        TooLarge: The datasets do not fit into memory while they are copied.
-        DriverMissing: A package is not installed.
-        SourceUnreachable: The file cannot be read.
     """
     ids = sorted(set(dataset_ids))
     paths = [registry.path_of(dataset_id) for dataset_id in ids]
@@ -78,11 +75,7 @@ class DatasetSources:
         self._results = ResultCache()
 
     def source(self, registry: Registry, dataset_ids: Sequence[str], limits: Limits) -> Source:
-        """Return the source for these datasets, opening it if necessary.
-
-        Raises:
-            DatasphinxError: Any error of `open_datasets`.
-        """
+        """Return the source for these datasets, opening it if necessary."""
         ids = tuple(sorted(set(dataset_ids)))
         # Another process may have deleted a dataset.
         for dataset_id in ids:

@@ -124,7 +124,6 @@ def make_table(
 
     Raises:
         FileNotLoaded: There are no rows, or an option names a column that does not exist.
-        TooLarge: There are too many rows, or they do not fit into memory.
         FileUnreadable: DuckDB cannot read the file.
     """
     first = parts[0].cell_file
@@ -475,9 +474,7 @@ def copy_json(work: Workspace, table: str, rows: JsonRows, loading: Loading) -> 
 
     Raises:
         FileNotLoaded: There are no rows.
-        TooLarge: There are too many rows or columns, or they do not fit into memory or the allowed disk space.
         FileUnreadable: DuckDB cannot read the file.
-        StatementCancelled: Loading was cancelled.
     """
     # Sample all rows for types, or a key that occurs only later would be dropped.
     reader = (

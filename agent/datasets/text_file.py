@@ -251,9 +251,6 @@ def write_rest(cell_file: CellFile, start: int, target: Path, loading: Loading) 
     """Write `cell_file` from the character `start` to `target` as UTF-8.
 
     Returns the number of undecodable characters, and whether there are blank lines.
-
-    Raises:
-        StatementCancelled: Loading was cancelled.
     """
     size, replaced = max(1, cell_file.path.stat().st_size), 0
     has_blank_lines = False
@@ -271,10 +268,6 @@ def write_rest(cell_file: CellFile, start: int, target: Path, loading: Loading) 
 
 
 def check_size(path: Path, loading: Loading) -> None:
-    """Check the size of a file before anything reads it.
-
-    Raises:
-        TooLarge: The file has too many bytes.
-    """
+    """Check the size of a file before anything reads it."""
     if path.stat().st_size > loading.limits.max_bytes:
         raise loading.too_large("bytes")

@@ -50,9 +50,7 @@ class Workspace:
         """Run `sql` and return its rows; with `stage`, report progress between the two shares of that stage.
 
         Raises:
-            TooLarge: The data does not fit into memory, or it exceeds the allowed disk space.
             FileUnreadable: DuckDB cannot read the file.
-            StatementCancelled: Loading was cancelled.
         """
         import duckdb
 

@@ -60,10 +60,6 @@ def sample_texts(write: Write, count: int, grammar: StatementGrammar | None = No
     `count` texts is sampled. They are followed by the less likely FROM clauses, and by `count` texts that are sampled
     at a higher temperature. A truncated text is yielded as empty. The texts end early if the budget or the time of the
     question is used up, or if they have 800 characters together.
-
-    Raises:
-        BudgetExceeded, Unavailable: the budget or the time does not allow a single text.
-        ModelUnreachable, ModelRejected: see `ModelClient.write`.
     """
     if grammar:
         write = partial(write, grammar=grammar.text)
@@ -182,9 +178,6 @@ def select_candidate(
     item.
 
     `datasphinx.agent.embedded.selection.select` defines the selection.
-
-    Raises:
-        DatasphinxError: an error that concerns every statement: the connection, a cancellation.
     """
     by_canonical_sql: dict[str, Candidate] = {}
     executed: list[ExecutedCandidate[Candidate]] = []

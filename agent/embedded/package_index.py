@@ -163,7 +163,6 @@ def download(client: "httpx.Client", url: str, path: Path, report: Callable[[int
 
     Raises:
         httpx.HTTPError, httpx.InvalidURL: the file cannot be downloaded.
-        OSError: `path` cannot be written.
     """
     import httpx
 

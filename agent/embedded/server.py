@@ -67,7 +67,6 @@ def embedded_endpoint(
     number of threads; those of a tier share the memory of the weights. Later values of `cache_dir` are ignored.
 
     Raises:
-        DriverMissing: xllamacpp is not installed.
         Unavailable: weights or adapter are missing, or the server does not start.
     """
     tier, threads = TIERS[tier_name], threads or suitable_threads()

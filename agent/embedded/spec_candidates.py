@@ -35,9 +35,6 @@ def select_spec(texts: Iterator[WrittenText], count: int, context: SpecContext) 
 
     Of the first `count` texts, only as many are generated as the selection needs; further ones only until one has no
     violations. `datasphinx.agent.embedded.selection.select` defines the selection.
-
-    Raises:
-        DatasphinxError: an error that concerns every statement: the connection, a cancellation.
     """
     logprobs: dict[str, float | None] = {}
     executed: list[ExecutedCandidate[str]] = []

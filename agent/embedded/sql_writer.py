@@ -66,12 +66,7 @@ class EmbeddedSqlWriter:
 def write_statement(
     asked: Question, source: Source, model: ModelClient, options: EmbeddedOptions, today: date
 ) -> WrittenSql:
-    """Return the statement that the embedded model writes; its `sql` is empty if no text can be parsed.
-
-    Raises:
-        ModelUnreachable, ModelRejected, BudgetExceeded: see `ModelClient.write`.
-        DatasphinxError: an error of the database that no other statement would avoid.
-    """
+    """Return the statement that the embedded model writes; its `sql` is empty if no text can be parsed."""
     question = f"{asked.text} ({'; '.join(asked.answers)})" if asked.answers else asked.text
     selection = dict(asked.columns)
     columns = [

@@ -82,7 +82,6 @@ def run(
 
     Raises:
         DatasetInvalid: A database is missing.
-        ConfigurationError, DriverMissing, Unavailable: The model is unavailable.
     """
     files = find_databases(dataset)
     services = Services(evaluation_settings(settings), embedded=embedded)

@@ -47,11 +47,7 @@ _TODAY = date(2026, 1, 1)
 
 
 def adapt(model: ModelClient, known: Ability, settings: Settings) -> None:
-    """Set whether `model` validates and words answers, by what is `known` or measured.
-
-    Raises:
-        ModelUnreachable, ModelRejected: the endpoint fails.
-    """
+    """Set whether `model` validates and words answers, by what is `known` or measured."""
     model.ability = ability = measured(model, known, settings)
     model.validates = bool(ability.handles_json) and ability.validates is not False
     model.words_answers = bool(ability.handles_json) and ability.words_answers is not False
@@ -62,9 +58,6 @@ def measured(model: ModelClient, known: Ability, settings: Settings) -> Ability:
 
     These are at most nine, asked once: the result is cached. The requests are not part of a user's question: they are
     neither recorded nor limited.
-
-    Raises:
-        ModelUnreachable, ModelRejected: the endpoint fails.
     """
     if known.handles_json is not None:
         return known

@@ -16,9 +16,6 @@ def with_agreement(attempts: list[Attempt], source: Source) -> list[Attempt]:
 
     It has its agreement, and a doubt for each different result. The attempts are unchanged if there are no candidates,
     or none of the statements can be executed.
-
-    Raises:
-        DatasphinxError: an error of the database that no other statement would avoid.
     """
     candidates = candidates_of(attempts)
     written = {each["sql"]: each for each in [*candidates, current(attempts)]}
@@ -43,9 +40,6 @@ def _groups(statements: Sequence[str], source: Source) -> list[tuple[Result, lis
     """Execute `statements` under the limits of `source`; return the results with their statements, most of them first.
 
     A statement that fails is left out.
-
-    Raises:
-        DatasphinxError: an error of the database that no other statement would avoid.
     """
     groups: dict[Hashable, tuple[Result, list[str]]] = {}
     for sql in dict.fromkeys(statements):

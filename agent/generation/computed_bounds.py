@@ -20,9 +20,6 @@ def with_computed_bounds(sql: str, source: Source) -> str:
 
     The database computes them. Without such calls, or if it cannot, `sql` is returned as it is. The statement for them
     is not recorded: its rows depend on the clock, and a replay would report them.
-
-    Raises:
-        StatementCancelled: the run was cancelled.
     """
     dialect = source.catalog.dialect
     trees = shared_trees(sql, dialect)

@@ -48,9 +48,6 @@ def execute_with_repair(
 
     With `is_checked_only`, the statement is checked without executing it, so there is no result. `reload` reads the
     schema again and returns the source if the schema has changed. It is called if the statement uses an unknown name.
-
-    Raises:
-        DatasphinxError: an error that no other statement would avoid: permission, connection, cancellation.
     """
     execution = _execute(source, sql, is_checked_only)
     if execution.names_unknown and (new_source := reload()):

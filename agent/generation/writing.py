@@ -112,9 +112,6 @@ class SqlWriter(Protocol):
 
         `approach` is a further paragraph of the prompt. With `may_offer`, the model may give alternatives instead of a
         statement, if it `finds_alternatives`.
-
-        Raises:
-            ModelUnreachable, ModelRejected, BudgetExceeded: see `ModelClient`.
         """
 
 

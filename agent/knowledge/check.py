@@ -73,9 +73,6 @@ def problems_in_data(item: Item, catalog: Catalog, run: Run, values: Callable[[]
 
     `run` executes a statement. The SQL of terms and metrics runs with LIMIT 0, verified queries run with the examples
     of their parameters, and one statement counts the rows that contradict the cardinality of a join.
-
-    Raises:
-        SourceUnreachable: the database does not answer.
     """
     try:
         for statement in _statements(item, catalog):

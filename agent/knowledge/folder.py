@@ -58,9 +58,6 @@ def read_folder(folder: Path, label: str) -> Knowledge:
     """Return the entries of all files `*.yml` and `*.yaml` below `folder`; `label` precedes file names in places.
 
     Files and entries with mistakes are left out and reported as problems of the value.
-
-    Raises:
-        DriverMissing: the package `pyyaml` is not installed.
     """
     reader = _Reader()
     digest = hashlib.sha256()
@@ -92,7 +89,6 @@ def read_text(text: str, name: str) -> Knowledge:
 
     Raises:
         YamlError: the text is not YAML.
-        DriverMissing: the package `pyyaml` is not installed.
     """
     reader = _Reader()
     reader.read_file(name, read_yaml(text))
@@ -122,11 +118,7 @@ class KnowledgeFolder:
         self._knowledge = NO_KNOWLEDGE
 
     def current(self) -> Knowledge:
-        """Return the entries of the files as they are now. The same value is returned until a file changes.
-
-        Raises:
-            DriverMissing: the package `pyyaml` is not installed.
-        """
+        """Return the entries of the files as they are now. The same value is returned until a file changes."""
         stamp = _stamp(self._folder)
         with self._lock:
             if stamp != self._stamp:

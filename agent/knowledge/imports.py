@@ -129,11 +129,6 @@ def import_entries(
 
     `knowledge` are the present entries of the folder, and `catalog` is that of the source without knowledge. `run`
     executes a statement, and `values` returns the index of stored values, as for `datasphinx knowledge check`.
-
-    Raises:
-        OSError: the file cannot be written.
-        SourceUnreachable: the database does not answer.
-        DriverMissing: the package `pyyaml` is not installed.
     """
     path = folder / imported.file
     others = [item for item in knowledge.items if Path(item.place.file).name != imported.file]

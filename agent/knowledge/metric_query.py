@@ -46,11 +46,7 @@ def metric_statement(query: MetricQuery, knowledge: SourceKnowledge) -> str:
 def _values(
     metrics: Sequence["_Named"], dimensions: Sequence["_Named"], query: MetricQuery, knowledge: SourceKnowledge
 ) -> exp.Select:
-    """Return the query of the values of metrics by dimensions.
-
-    Raises:
-        Unresolved: see `metric_statement`.
-    """
+    """Return the query of the values of metrics by dimensions."""
     columns, measures, values = [each.name for each in dimensions], dict[str, MetricRows](), dict[str, exp.Expr]()
     for metric in metrics:
         rows, values[metric.name] = _parts(metric, knowledge)
@@ -77,9 +73,6 @@ def _parts(metric: "_Named", knowledge: SourceKnowledge) -> tuple[dict[str, Metr
     """Return the rows of the aggregations of a metric by names for them, and its value as a formula of these names.
 
     A metric over the rows of one table is one aggregation. Of a part that is no divisor, no rows are counted as 0.
-
-    Raises:
-        Unresolved: see `rows_of_parts`.
     """
     definition, catalog = knowledge.metric(metric.text), knowledge.catalog
     assert definition.expression is not None, "a metric has an expression"
@@ -181,9 +174,6 @@ def contributions(
     raises R if its ratio is above it. A group without a ratio in a period, new and lost ones included, contributes by
     mix alone. `names` are those of the outputs, by default `CONTRIBUTIONS`. `details` add the size of a group as a
     weight (`size`) and the value of all groups (`total_before`, `total_after`). The largest contribution comes first.
-
-    Raises:
-        Unresolved: see `ratio_parts`, `rows_of_parts` and `MetricRows.of_periods`.
     """
     # Names within the statement, which those of the outputs may repeat.
     groups = {f"group{number}": text for number, text in enumerate(dimensions.values(), 1)}

@@ -93,11 +93,7 @@ class SourceKnowledge:
             yield Problem(item.place, text, suggestion)
 
     def check_new(self, item: Item, run: Run, values: Callable[[], ValueLookup]) -> list[Problem]:
-        """Return the errors in an entry that is not in the files yet, without warnings.
-
-        Raises:
-            SourceUnreachable: the database does not answer.
-        """
+        """Return the errors in an entry that is not in the files yet, without warnings."""
         name = normal_form(item.name)
         for existing in self.knowledge.items:
             if existing.kind == item.kind and normal_form(existing.name) == name:
@@ -163,9 +159,6 @@ class SourceKnowledge:
         """Return all errors and warnings, also for proposals, sorted by file and line.
 
         `run` executes a statement, and `values` returns the index of stored values.
-
-        Raises:
-            SourceUnreachable: the database does not answer.
         """
         found = [*self.knowledge.problems, *shared_names(self.knowledge)]
         for item in self.knowledge.of_kind("verified"):

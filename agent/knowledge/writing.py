@@ -18,11 +18,6 @@ def add_entry(path: Path, part: str, entry: Mapping[str, Any]) -> int:
 
     All other lines of the file, comments included, are unchanged. The file is replaced atomically. It is created if it
     does not exist. An `entry` of a list is a mapping; of any other part, it has one key, the name.
-
-    Raises:
-        Unavailable: the file cannot be read or written, or `part` cannot be extended without changing other
-            lines.
-        DriverMissing: the package `pyyaml` is not installed.
     """
     return _change(path, lambda text: with_entry(text, part, entry))
 
@@ -31,9 +26,6 @@ def set_label(path: Path, column: tuple[str, str], code: str, meaning: str) -> i
     """Set the meaning of a code in `column`, a table and its column, in the file at `path`; return its line.
 
     The file is written anew, without its comments.
-
-    Raises:
-        Unavailable, DriverMissing: as for `add_entry`.
     """
 
     def change(text: str) -> tuple[str, int]:

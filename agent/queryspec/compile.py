@@ -490,8 +490,6 @@ def run(spec: QuerySpec, datasets: Datasets, source: Source, cancellation: Cance
 
     Raises:
         QuerySpecInvalid: The spec does not fit the datasets, or a join would make an aggregation count rows repeatedly.
-        ConfigurationError: Specs cannot be compiled to the SQL of the source.
-        DatasphinxError: Any error of `datasphinx.agent.sql.execute.execute`.
     """
     compiled = compile_spec(spec, datasets, source.catalog.dialect)
     if spec.is_grouped:
@@ -523,8 +521,6 @@ def find_fan_out(
 
     Raises:
         QuerySpecInvalid: An aggregation would count values several times.
-        ConfigurationError: Specs cannot be compiled to the SQL of the source.
-        DatasphinxError: Any error of `datasphinx.agent.sql.execute.execute`.
     """
     unique = list(Names(spec, datasets).scope.tables)
     if FanOut(spec, datasets).joins_to_look_up():

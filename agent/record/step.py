@@ -126,7 +126,6 @@ class Step:
 
         Raises:
             BudgetExceeded: the question has used up its calls, tokens, cost or time.
-            StatementCancelled: the run was cancelled.
         """
         if self.cancellation:
             self.cancellation.check()

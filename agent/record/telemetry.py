@@ -52,11 +52,7 @@ class Run:
     """A run with a span, in which the spans of its nodes, calls and statements are nested."""
 
     def __init__(self, name: str, settings: Settings, tenant: str) -> None:
-        """Start the span of the run of a graph, or of another agent, named `name`.
-
-        Raises:
-            DriverMissing, ConfigurationError: see `set_up`.
-        """
+        """Start the span of the run of a graph, or of another agent, named `name`."""
         self._tracer, self._histograms = set_up()
         self.secrets = secrets_of(settings) if settings.otel_text else None
         """The secrets to redact from texts; None if texts are left out."""
@@ -205,11 +201,7 @@ def traced_run(name: str, settings: Settings, tenant: str = "") -> Iterator[Run 
 
 
 def check_installed(settings: Settings) -> None:
-    """Set up OpenTelemetry if the setting `otel` is on.
-
-    Raises:
-        DriverMissing, ConfigurationError: see `set_up`.
-    """
+    """Set up OpenTelemetry if the setting `otel` is on."""
     if settings.otel:
         set_up()
 

@@ -45,7 +45,6 @@ def read_anchor(path: Path) -> Anchor:
 
     Raises:
         FileNotFoundError: the file does not exist.
-        OSError: the file cannot be read.
         ValueError: the file does not contain an anchor.
     """
     try:
@@ -59,11 +58,7 @@ def read_anchor(path: Path) -> Anchor:
 
 
 def write_anchor(anchor: Anchor, path: Path) -> None:
-    """Write `anchor` atomically to the file at `path`, replacing an existing file.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
+    """Write `anchor` atomically to the file at `path`, replacing an existing file."""
     unfinished = path.with_name(f"{path.name}.{os.getpid()}.new")
     try:
         unfinished.write_text(json.dumps(asdict(anchor)) + "\n", encoding="utf-8")
@@ -100,9 +95,6 @@ def verify(store: Store, anchor: Anchor | None = None) -> Verification:
     """Return whether all events in `store` since the last pruned one are unchanged, and the breaks in the chain.
 
     With `anchor`, also check that the events up to its position are those that existed when it was taken.
-
-    Raises:
-        Unavailable: the record cannot be read.
     """
     check = _ChainCheck(store, anchor)
     check.follow(store.scan())

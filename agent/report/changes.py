@@ -28,7 +28,6 @@ def explained(change: PlannedChange, source: Source, language: Language) -> Expl
 
     Raises:
         Unanswered: the metric, a period or a dimension does not fit the source.
-        DatasphinxError: errors of `Source.execute`.
     """
     try:
         metric = change["metric"] or MetricEntry(

@@ -58,7 +58,6 @@ class ReportResponse:
 
         Raises:
             ValueError: the suffix is not supported, or there is no report yet.
-            Unavailable: there is no browser to print a PDF, or it failed.
         """
         if suffix == ".pdf":
             return pdf_of(self.html)
@@ -69,12 +68,7 @@ class ReportResponse:
         return texts[suffix]().encode()
 
     def save(self, path: str | Path) -> Path:
-        """Write `content` to `path` by its suffix, and return the path.
-
-        Raises:
-            ValueError, Unavailable: see `content`.
-            OSError: the file cannot be written.
-        """
+        """Write `content` to `path` by its suffix, and return the path."""
         target = Path(path)
         target.write_bytes(self.content(target.suffix.lower()))
         return target

@@ -75,11 +75,7 @@ def plan(state: ReportState, services: Services) -> dict[str, Any]:
 
 
 def source_of(state: ReportState, services: Services) -> Source:
-    """Return the source, or the datasets, that the report is about.
-
-    Raises:
-        DatasphinxError: errors of `Services.source_with_tables` and `Services.datasets`.
-    """
+    """Return the source, or the datasets, that the report is about."""
     if state["dataset_ids"]:
         return services.datasets(state["dataset_ids"])
     return services.source_with_tables(state.get("source"), state["question"])

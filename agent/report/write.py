@@ -162,11 +162,7 @@ def _written(model: ModelClient, open_findings: Callable[[], Findings], *, verif
 
 
 def _draft(model: ModelClient, messages: list[Any], findings: Findings, verifies: bool) -> _Draft:
-    """Return the report that `model` writes, with its texts filled; with `verifies`, another call checks their claims.
-
-    Raises:
-        DatasphinxError: an error of `ModelClient.ask`.
-    """
+    """Return the report that `model` writes, its texts filled; with `verifies`, another call checks their claims."""
     written = model.ask(WrittenReport, messages)
     named = list(findings.parts)
     texts = {"title": _title(written.title, findings), "summary": findings.fill(written.summary, named)}

@@ -24,11 +24,7 @@ READ_ERRORS = (
 
 
 def write_arrays(path: Path, arrays: Arrays) -> None:
-    """Write `arrays`, none of objects, to `path` atomically, readable only by the owner.
-
-    Raises:
-        OSError: the directory is not writable, or the disk is full.
-    """
+    """Write `arrays`, none of objects, to `path` atomically, readable only by the owner."""
     contents: dict[str, Any] = dict(arrays)
     with replaced_file(path) as new, new.open("wb") as file:
         np.savez(file, **contents)

@@ -18,10 +18,6 @@ INSERT INTO boats VALUES
 
 
 def build_harbours(path: Path) -> None:
-    """Write the database to a new file at `path`.
-
-    Raises:
-        sqlite3.Error: the database cannot be written.
-    """
+    """Write the database to a new file at `path`."""
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(_SCRIPT)

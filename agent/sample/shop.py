@@ -24,10 +24,6 @@ def build_shop(path: Path) -> None:
 
     The file is written under a temporary name in the same directory and then renamed, so any number of processes may
     build at the same time.
-
-    Raises:
-        OSError: the directory cannot be created, or the file cannot be replaced.
-        sqlite3.Error: the database cannot be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.name}.{uuid4().hex}.tmp")
@@ -42,12 +38,7 @@ def build_shop(path: Path) -> None:
 
 
 def shop_path(cache_dir: Path) -> Path:
-    """Return the path of the sample database in `cache_dir`; it is built on first use.
-
-    Raises:
-        OSError: the directory or the file cannot be created.
-        sqlite3.Error: the database cannot be written.
-    """
+    """Return the path of the sample database in `cache_dir`; it is built on first use."""
     path = cache_dir / f"shop-{VERSION}.sqlite"
     if not path.exists():
         build_shop(path)

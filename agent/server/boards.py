@@ -112,9 +112,6 @@ def refresh(tenant: Tenant, board_id: str, pin: Pin, stop: Cancellation) -> None
     """Execute the statement of a pinned answer with the services of `tenant`, and store its result or its error.
 
     The rows of an earlier result are not kept after an error.
-
-    Raises:
-        Unavailable: the result cannot be stored.
     """
     services = tenant.services
     try:
@@ -193,9 +190,6 @@ class ScheduledRefreshes:
         """Refresh the boards that are due now.
 
         Answers whose rows depend on the user are left out, and so are all answers of a tenant that has reached a limit.
-
-        Raises:
-            Unavailable: the boards cannot be read.
         """
         now = self._clock()
         for name, board in await run_in_thread(lambda: claim_due(self._server.boards.database, now, INTERVALS)):

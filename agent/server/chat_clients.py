@@ -123,11 +123,7 @@ def place_of(tenant: Tenant, graph: str, name: str) -> Place | None:
 
 
 def input_of(served: ServedGraph, model: ChatModel, text: str, place: Place | None) -> dict[str, Any]:
-    """Return the input of a run: `text` answers the open clarifying question, or is a question about the model's data.
-
-    Raises:
-        RequestValidationError: the text is empty or too long.
-    """
+    """Return the input of a run: `text` answers the clarifying question, or is a question about the model's data."""
     thread = {"thread_id": place.link.thread_id} if place else {}
     is_answer = place is not None and place.clarification is not None
     fields = {"clarification_answer": text} if is_answer else {"question": text, **model.data}
@@ -193,7 +189,6 @@ class ChatRun:
 
         Raises:
             NotFound: there is no conversation called `after`.
-            RequestValidationError: the last message is empty or too long.
         """
         texts = [(role, text_of(content)) for role, content in messages]
         turns = [(role, _normal(text)) for role, text in texts]

@@ -79,7 +79,6 @@ class SigningKeys:
 
         Raises:
             Unauthenticated: the issuer has no such key, or more than one.
-            Unavailable: no keys are cached, and the issuer does not respond.
         """
         if self._age >= _REFRESH_AFTER_S and self._clock() - self._attempted_at >= _RETRY_S:
             await self._refresh()

@@ -203,7 +203,6 @@ class Authentication(HttpMiddleware):
 
         Raises:
             Unauthenticated: there is no key or token, or the key is invalid.
-            Unauthenticated, Forbidden, Unavailable: see `TokenVerifier`.
         """
         header = headers.get("authorization", "")
         bearer = header[len(_BEARER) :].strip() if header.lower().startswith(_BEARER) else ""
@@ -257,10 +256,6 @@ def add_middleware(app: FastAPI, server: Tenant, tenants: Tenants | None, live_s
     """Add all middleware to `app`, the outermost last; `tenants` is None on a server without keys and tokens.
 
     `live_sources` is None if the sources do not change.
-
-    Raises:
-        ConfigurationError: a setting of the issuer of tokens is wrong.
-        DriverMissing: the extra `oidc` is not installed.
     """
     settings = server.services.settings
     if settings.otel:

@@ -72,7 +72,6 @@ class NewSource(BaseModel):
 
         Raises:
             InputInvalid: the URL or a field of it is not accepted here.
-            DriverMissing: the driver of the engine is not installed.
         """
         url = _accepted_url(self._url(), settings)
         return SourceSettings(
@@ -103,7 +102,6 @@ def _accepted_url(text: str, settings: Settings) -> str:
 
     Raises:
         InputInvalid: it is not a URL, or it is not accepted.
-        DriverMissing: the driver of the engine is not installed.
     """
     try:
         url, kind = parse_url(text)

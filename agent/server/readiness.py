@@ -41,11 +41,7 @@ T = TypeVar("T")
 
 
 def open_model(services: Services) -> None:
-    """Build the client of the model; load the embedded one.
-
-    Raises:
-        DatasphinxError: the endpoint does not respond, or the model cannot be used.
-    """
+    """Build the client of the model; load the embedded one."""
     _reach_model(services.settings.for_role("generate"))
     services.models.open()
 

@@ -50,11 +50,7 @@ def resolve_source(services: Services, name: str | None) -> str:
 
 
 async def open_source(services: Services, name: str | None) -> Source:
-    """Return the source that a client means by `name`.
-
-    Raises:
-        DatasphinxError: as for `resolve_source` and `Services.source`.
-    """
+    """Return the source that a client means by `name`."""
     key = resolve_source(services, name)
     return await cancellable(lambda _: services.source(key))
 
@@ -65,10 +61,6 @@ def run_recorded(
     """Return the rows of a statement and the audit of its run, which is recorded whether it succeeds or fails.
 
     `origin` is added to the recorded input.
-
-    Raises:
-        Unavailable: the run cannot be recorded.
-        DatasphinxError: as for `Source.check` and `Source.execute`.
     """
     trace_id = uuid.uuid4().hex
     step = Step(RUN_SQL, new_audit(trace_id), cancellation=stop, recorder=services.recorder)

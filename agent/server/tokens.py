@@ -39,7 +39,6 @@ class TokenVerifier:
         Raises:
             Unauthenticated: the token is not a valid one of the issuer for this audience at this time.
             Forbidden: it names no tenant of this server, or a row parameter that has no scalar value.
-            Unavailable: see `SigningKeys.find`.
         """
         claims = await self._verify(token)
         subject = claims.get("sub")

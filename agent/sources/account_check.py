@@ -37,7 +37,6 @@ def check_source(name: str, settings: SourceSettings, limits: Limits) -> SourceC
     """Return the rights of a source's account and its readable tables; validates its settings against the schema.
 
     Raises:
-        SourceNotFound, SourceUnreachable, Unavailable, DriverMissing: as for `Database`.
         ConfigurationError, RowRuleParameterMissing: a setting of the source does not match its schema.
     """
     source = open_source(settings.model_copy(update={"allow_writable_account": True}), limits)

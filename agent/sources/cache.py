@@ -52,11 +52,7 @@ class CatalogCache:
         return None
 
     def store(self, catalog: Catalog, stamp: str) -> str:
-        """Write `catalog` atomically and return its digest.
-
-        Raises:
-            OSError: the directory is not writable, or the disk is full.
-        """
+        """Write `catalog` atomically and return its digest."""
         contents = encode(catalog)
         facts = [
             catalog.dialect,

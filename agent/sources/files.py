@@ -28,8 +28,6 @@ def database_of(settings: SourceSettings) -> Database:
 
     Raises:
         SourceNotFound: the URL is invalid, or a file does not exist.
-        DriverMissing: a package is not installed.
-        ConfigurationError: the engine or a format is not supported.
     """
     url = settings.url.get_secret_value()
     if not settings.files:
@@ -47,11 +45,7 @@ def database_of(settings: SourceSettings) -> Database:
 
 
 def list_view_files(settings: SourceSettings) -> ViewFiles:
-    """Return the views of a source over files, with the files that exist now.
-
-    Raises:
-        DatasphinxError: as for `database_of`.
-    """
+    """Return the views of a source over files, with the files that exist now."""
     for package in ("fsspec", *engine_of(FILES_ENGINE).packages):
         if find_spec(package) is None:
             raise DriverMissing(package, "lakes")

@@ -37,11 +37,7 @@ class OpenSources:
         self._changes = 0
 
     def source(self, key: str, question: str) -> Source:
-        """Return a source, opened for `question` if it is not open or has been sampled completely since.
-
-        Raises:
-            DatasphinxError: errors of `open_source`.
-        """
+        """Return a source, opened for `question` if it is not open or has been sampled completely since."""
         with self._lock:
             source = self._sources.get(key)
         if source and not source.is_superseded and (updated := self._with_current_knowledge(key, source)):

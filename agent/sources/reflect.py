@@ -41,9 +41,6 @@ def reflect(
 
     Without `schemas`, all schemas visible to the account are read, except system schemas; on MySQL and MariaDB, where a
     schema is a database, only the database of the URL. Unreadable objects are left out and listed in `warnings`.
-
-    Raises:
-        SourceUnreachable: the database does not answer.
     """
     with database.inspector() as inspector, warnings.catch_warnings():
         # Warnings about invalid foreign keys in the database are of no use to users.

@@ -107,7 +107,6 @@ class Source:
         Tables that the row rules deny are treated as unknown, so that no error names their columns.
 
         Raises:
-            StatementRefused, NamesUnknown, StatementUnsound: see `datasphinx.agent.sql.execute.execute`.
             RowRuleParameterMissing, RowRuleNotApplied: a row rule rejects it.
         """
         checked_sql = check(self.ending_with_nulls(sql), self.readable_catalog)
@@ -241,11 +240,7 @@ class Source:
             return LabelledValues(index, self._labels) if self._labels else index
 
     def check_knowledge(self) -> list[Problem]:
-        """Return the mistakes in the business knowledge, found on the schema and the data.
-
-        Raises:
-            SourceUnreachable: the database does not answer.
-        """
+        """Return the mistakes in the business knowledge, found on the schema and the data."""
         return self.knowledge.check(self.execute, self.complete_values)
 
     def complete_values(self) -> ValueIndex:
@@ -278,11 +273,7 @@ class Source:
         return is_profiled(self.catalog, self.knowledge.knowledge.personal)
 
     def refresh(self) -> "Source | None":
-        """Return a source with the schema read again; None if the schema is unchanged.
-
-        Raises:
-            SourceUnreachable: the database does not answer.
-        """
+        """Return a source with the schema read again; None if the schema is unchanged."""
         catalog = self.loader.reflect()
         if fingerprint(catalog) == fingerprint(self.base_catalog):
             return None
@@ -400,8 +391,6 @@ def open_source(
     mentions; with a cache directory, the rest is sampled in the background.
 
     Raises:
-        SourceNotFound, SourceUnreachable, DriverMissing, ConfigurationError: as for `database_of` and `RowRules`.
-        SourceFilesUnreadable, Unavailable: as for `database_of`.
         RowRuleParameterMissing: a parameter of a row rule has no value.
         Refused: the account has rights besides read access, and the settings do not allow this.
     """

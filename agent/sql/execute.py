@@ -140,7 +140,6 @@ def check(sql: str, catalog: Catalog, parameters: Mapping[str, Value] = MappingP
     """Check `sql` as `execute` does, without running it; return the text to run, before row rules are applied.
 
     Raises:
-        StatementRefused, NamesUnknown, StatementUnsound: see `execute`.
         NotPermitted: it has an error, and names a table that row rules deny. The error would tell which columns exist.
     """
     try:

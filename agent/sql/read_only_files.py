@@ -68,7 +68,6 @@ class ReadOnlyFiles(AbstractFileSystem):  # type: ignore[misc]
 
         Raises:
             PermissionError: `path` is not one of the files, or `mode` is not `rb`.
-            OSError: the file is missing or cannot be read.
         """
         if mode != "rb":
             raise PermissionError("files are opened for reading only")

@@ -22,7 +22,6 @@ def create_dataset(arguments: CreateDataset, bench: Workbench, cancellation: Can
 
     Raises:
         ToolCallInvalid: the file is not among those of the question.
-        StatementCancelled: the call was cancelled.
         DatasphinxError: an error of `Registry.create`; no partial dataset remains.
     """
     check_known(TOOL.name, "file_id", arguments.file_id, bench.file_ids)

@@ -41,7 +41,6 @@ def get_schema(arguments: GetSchema, bench: Workbench, cancellation: Cancellatio
 
     Raises:
         ToolCallInvalid: the dataset is not among those of the question.
-        DatasphinxError: an error of `Workbench.table` or `datasphinx.agent.sql.execute.execute`.
     """
     source, table = bench.table(TOOL.name, arguments.dataset_id)
     columns_to_describe = table.columns[:MAX_COLUMNS]

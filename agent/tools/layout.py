@@ -56,9 +56,6 @@ def with_layout(dataset: Dataset, bench: Workbench, cancellation: Cancellation) 
 
     A model is asked once, and only where the reader is unsure; the outcome is kept with `dataset`. Without a reply of
     the model, nothing changes.
-
-    Raises:
-        StatementCancelled: loading was cancelled.
     """
     guesses = [each for each in dataset.report.warnings if each.code in _UNSURE and each.facts.get("count") != 1]
     if bench.layout_model is None or not guesses:

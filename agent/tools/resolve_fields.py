@@ -61,7 +61,6 @@ def resolve_fields(arguments: ResolveFields, bench: Workbench, cancellation: Can
 
     Raises:
         ToolCallInvalid: the dataset is not among those of the question.
-        DatasphinxError: an error of `Workbench.table` or `datasphinx.agent.sql.execute.execute`.
     """
     source, table = bench.table(TOOL.name, arguments.dataset_id)
     candidates = {term: _candidates(term, table, source) for term in dict.fromkeys(arguments.terms)}

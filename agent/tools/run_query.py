@@ -52,7 +52,6 @@ def run_query(arguments: RunQuery, bench: Workbench, cancellation: Cancellation)
     Raises:
         ToolCallInvalid: the dataset is not among those of the question.
         QuerySpecInvalid: the spec does not fit the datasets, or reads a dataset or result that does not exist.
-        DatasphinxError: an error of `Workbench.open_source` or `datasphinx.agent.sql.execute.execute`.
     """
     spec = _with_source(arguments, bench)
     kept_results = {**bench.earlier_results, **bench.results}

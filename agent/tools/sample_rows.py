@@ -31,7 +31,6 @@ def sample_rows(arguments: SampleRows, bench: Workbench, cancellation: Cancellat
 
     Raises:
         ToolCallInvalid: the dataset or a column does not exist, or a column is secret or personal.
-        DatasphinxError: an error of `Workbench.table` or `datasphinx.agent.sql.execute.execute`.
     """
     source, table = bench.table(TOOL.name, arguments.dataset_id)
     personal = source.knowledge.knowledge.personal

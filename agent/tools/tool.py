@@ -139,11 +139,7 @@ def unknown_columns(
 def select(
     columns: Sequence[exp.Expr], table: Table, source: Source, cancellation: Cancellation, limit: int | None = None
 ) -> Result:
-    """Select `columns` from the first `limit` rows of `table`, through the guarded execution of the source.
-
-    Raises:
-        DatasphinxError: an error of `datasphinx.agent.sql.execute.execute`.
-    """
+    """Select `columns` from the first `limit` rows of `table`, through the guarded execution of the source."""
     query = exp.select(*columns).from_(exp.table_(table.name, db=table.schema, quoted=True))
     if limit is not None:
         query = query.limit(limit)

@@ -63,13 +63,7 @@ def plan(state: AnalystState, services: Services) -> dict[str, Any]:
 
 
 def _start(state: AnalystState, services: Services) -> dict[str, Any]:
-    """Return the changes of the state for a question: as it is read, the data of the tools, and the first calls.
-
-    Raises:
-        InvalidQuestion: errors of `clean_question`.
-        Conflict, Refused, InputInvalid: errors of `apply_user_input` and `check_one_kind`.
-        DatasphinxError: errors of `Services.source_with_tables`, `start_with_source` and `start_with_files`.
-    """
+    """Return the changes of the state for a question: as it is read, the data of the tools, and the first calls."""
     question, turns = clean_question(state.get("question")), state.get("turns")
     if turns and state.get("clarification_answer") is None:
         question = services.roles.follow_ups.read(question, turns).question

@@ -111,8 +111,6 @@ async def ask(arguments: Ask, call: Call) -> Answer | InputRequiredResult:
 
     Raises:
         RequestValidationError, SourceNotFound: an argument is invalid.
-        LimitReached: a limit of the tenant is reached.
-        RequestTimeout: a run took too long.
         NotFound: the thread of a repeated call does not exist any more.
     """
     thread = call.params.request_state
@@ -188,13 +186,7 @@ class _Output:
 
 
 async def start(call: Call, served: ServedGraph, inputs: Mapping[str, Any]) -> Run:
-    """Start a run for `inputs`, which are validated and counted as over HTTP, and return it.
-
-    Raises:
-        RequestValidationError: an argument is invalid.
-        LimitReached: a limit is reached.
-        ThreadBusy: another run on the thread is in progress.
-    """
+    """Start a run for `inputs`, which are validated and counted as over HTTP, and return it."""
     tenant, given = current_tenant(), served.checked(inputs)
     await tenant.admit(1)
     thread_id = uuid.UUID(given["thread_id"]) if "thread_id" in given else uuid.uuid4()

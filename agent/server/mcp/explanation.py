@@ -60,7 +60,6 @@ async def explain_answer(arguments: Trace, call: Call) -> Explanation:
 
     Raises:
         NotFound: the tenant has no such run, or it has not ended.
-        Unavailable: the event log cannot be read.
     """
     tenant = current_tenant()
     _, events = await run_in_thread(lambda: open_run(tenant, arguments.trace_id))

@@ -46,8 +46,6 @@ async def write_report(arguments: ReportRequest, call: Call) -> ReportAnswer:
 
     Raises:
         RequestValidationError, SourceNotFound: an argument is invalid.
-        LimitReached: a limit of the tenant is reached.
-        RequestTimeout: the run took too long.
     """
     if arguments.source is not None:
         resolve_source(call.services, arguments.source)

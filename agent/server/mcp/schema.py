@@ -69,7 +69,6 @@ async def show_schema(arguments: SchemaQuery, call: Call) -> Schema:
 
     Raises:
         InputInvalid: a table does not exist.
-        DatasphinxError: as for `open_source`.
     """
     source = await open_source(call.services, arguments.source)
 

@@ -53,11 +53,7 @@ class Rows(BaseModel):
 
 
 async def check_sql(arguments: Statement, call: Call) -> Check:
-    """Check a statement as before its execution: the guard, the names, the types and the row rules.
-
-    Raises:
-        DatasphinxError: as for `open_source`.
-    """
+    """Check a statement as before its execution: the guard, the names, the types and the row rules."""
     source, services, language = await open_source(call.services, arguments.source), call.services, call.language
 
     def check(_: Cancellation) -> Check:
@@ -72,11 +68,7 @@ async def check_sql(arguments: Statement, call: Call) -> Check:
 
 
 async def run_sql(arguments: Statement, call: Call) -> Rows:
-    """Run a statement, within the limits of a statement and with a record of its own.
-
-    Raises:
-        DatasphinxError: as for `resolve_source`, `Tenant.admit`, `Services.source` and `run_recorded`.
-    """
+    """Run a statement, within the limits of a statement and with a record of its own."""
     services, language, sql = call.services, call.language, arguments.sql
     name = resolve_source(services, arguments.source)
     await current_tenant().admit(1)

@@ -12,8 +12,6 @@ def serve_stdio(settings: Settings | None = None) -> None:
 
     Raises:
         DriverMissing: a package of the extra `mcp` is not installed.
-        ConfigurationError: a setting is wrong.
-        Unavailable: the run record or the thread store cannot be used.
     """
     try:
         from mcp.server.stdio import stdio_server

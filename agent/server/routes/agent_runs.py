@@ -130,8 +130,6 @@ async def start_run(
         Conflict: a clarifying question is to end, and none is open.
         InputInvalid, RequestValidationError: there is no such assistant, or the input is invalid, or there is neither
             an input nor one that an update of the state has stored.
-        LimitReached: a limit of the tenant is reached.
-        ThreadBusy: another run on the thread is in progress.
     """
     tenant, served = current_tenant(), graph_named(graphs, new.assistant_id)
     creates = thread_id is None or new.if_not_exists == "create"

@@ -101,7 +101,6 @@ def checked_input(served: ServedGraph, fields: Mapping[str, Any], thread_id: str
     the last one of `messages`, of the user, is the question or answers the clarifying question.
 
     Raises:
-        RequestValidationError: there are other fields, or they do not fit.
         InputInvalid: the last message is not the user's.
     """
     given = {name: value for name, value in fields.items() if name not in _OUTPUTS}

@@ -130,7 +130,6 @@ class _Run:
 
         Raises:
             InputInvalid: there is neither a message of the user nor a resume entry.
-            RequestValidationError: the text is empty or too long.
         """
         threads = self._tenant.threads
         place = place_of(self._tenant, self._model.graph, self._name)

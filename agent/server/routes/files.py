@@ -163,11 +163,7 @@ def _load_response(work: Callable[[LoadProgress, Cancellation], dict[str, Any]],
 async def _load_events(
     work: Callable[[LoadProgress, Cancellation], dict[str, Any]],
 ) -> AsyncGenerator[tuple[str, dict[str, Any]]]:
-    """Yield the progress of a load in whole percents of each stage, and the result of `work`.
-
-    Raises:
-        DatasphinxError: An error of `work`.
-    """
+    """Yield the progress of a load in whole percents of each stage, and the result of `work`."""
     loop, queue = asyncio.get_running_loop(), asyncio.Queue[ProgressEvent | None]()
     report = progress_events(lambda progress: loop.call_soon_threadsafe(queue.put_nowait, progress))
     working = asyncio.create_task(cancellable(lambda stop: work(report, stop)))

@@ -100,7 +100,6 @@ class _Response:
 
         Raises:
             NotFound: there is no response with the id of the previous one.
-            RequestValidationError: the last message is empty or too long.
         """
         names = () if self._request.store is False else (self._id,)
         self._run.prepare(self._request.messages, after=self._request.previous_response_id, names=names)

@@ -245,7 +245,6 @@ def _check(new: NewSource, services: Services) -> tuple[SourceSettings, SourceCh
     """Return the settings of a new source, and the result of its check.
 
     Raises:
-        InputInvalid, DriverMissing: see `NewSource.source`.
         DatasphinxError: see `check_source`. The error does not contain the password.
     """
     source = new.source(services.settings)

@@ -133,11 +133,7 @@ def questions(request: Request, source: SourceName = None) -> StartingQuestions:
 
 
 def _name(name: str | None) -> str:
-    """Return the source that a client means by `name`, by default the first one.
-
-    Raises:
-        DatasphinxError: see `resolve_source`.
-    """
+    """Return the source that a client means by `name`, by default the first one."""
     services = current_tenant().services
     return services.choices[0] if name is None else resolve_source(services, name)
 

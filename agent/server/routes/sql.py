@@ -114,7 +114,6 @@ def _added(state: dict[str, Any], tenant: Tenant, thread_id: str | None) -> tupl
 
     Raises:
         NotFound: there is no such conversation about a database.
-        ThreadBusy: a run on it is in progress.
     """
 
     def after(before: Mapping[str, Any]) -> dict[str, Any]:

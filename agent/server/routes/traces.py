@@ -53,7 +53,6 @@ def open_run(tenant: Tenant, trace_id: str) -> tuple[Store, list[StoredEvent]]:
 
     Raises:
         NotFound: the tenant has no such run.
-        Unavailable: the event log cannot be read.
     """
     store = tenant.services.store
     if store is None:

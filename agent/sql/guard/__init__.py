@@ -90,19 +90,12 @@ def shared_trees(sql: str, dialect: str) -> tuple[exp.Expr, ...]:
 
     Nodes must not become children of new nodes either, which would change their parents. The guard has its own trees.
     Negated comparisons are in the form of `with_negations`, so the trees are for reading, not for printing.
-
-    Raises:
-        ValueError: see `parse`.
     """
     return tuple(map(with_negations, parse(sql, dialect)))
 
 
 def shared_nodes(sql: str, dialect: str, *kinds: type[E]) -> Iterator[E]:
-    """Return the nodes of these kinds in `shared_trees`, breadth first; the trees are walked once.
-
-    Raises:
-        ValueError: see `parse`.
-    """
+    """Return the nodes of these kinds in `shared_trees`, breadth first; the trees are walked once."""
     return (node for node in _nodes(sql, dialect) if isinstance(node, kinds))
 
 
