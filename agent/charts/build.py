@@ -99,7 +99,6 @@ class Notes:
     """The notes of one chart, in one language: which data was reduced or left out."""
 
     def __init__(self, language: Language) -> None:
-        """Start without notes."""
         self.language: Language = language
         self._texts: list[str] = []
         self.left_out = 0

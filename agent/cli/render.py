@@ -45,7 +45,6 @@ class LoadingBar:
     """A progress bar for a schema or a file, shown if reading takes longer than a second. Use it in a `with` block."""
 
     def __init__(self, console: Console) -> None:
-        """Show the bar on `console` if that is a terminal."""
         columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
         self._bar = Progress(*columns, console=console, transient=True)
         self._task = self._bar.add_task("", total=1.0)

@@ -39,7 +39,6 @@ class CompiledGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT], Gener
     """
 
     def __init__(self, *, services: Services, **parts: Any) -> None:
-        """Create a graph from the attributes of a compiled graph."""
         super().__init__(**parts)
         self.services = services
 

@@ -75,7 +75,6 @@ class Threads(ABC):
     owner = ""
 
     def __init__(self, name: str) -> None:
-        """Set the name; nothing is opened."""
         self.name = name
 
     def for_owner(self, owner: str) -> Self:
@@ -163,7 +162,6 @@ class ThreadsInMemory(Threads):
     is_persistent = False
 
     def __init__(self) -> None:
-        """Create an empty store."""
         super().__init__("memory")
         self._saver = InMemorySaver()
 

@@ -11,7 +11,6 @@ class Cancellation:
     """Cancels all work that shares this object, from any thread."""
 
     def __init__(self) -> None:
-        """Create an object that is not cancelled."""
         self._lock = threading.Lock()
         self._stop_functions: set[Callable[[], None]] = set()
         self.requested = False

@@ -16,7 +16,6 @@ class ResultCache:
     """Least-recently-used cache of up to two million cells. Thread-safe."""
 
     def __init__(self) -> None:
-        """Create an empty cache."""
         self._lock = threading.Lock()
         self._results: LRUCache[Hashable, tuple[Result, int]] = LRUCache(_MAX_CELLS, getsizeof=_cells)
 
@@ -41,7 +40,6 @@ class RunResults:
     """The results of the statements of each run, kept until `forget`, at most ten minutes. Thread-safe."""
 
     def __init__(self) -> None:
-        """Keep no results."""
         self._lock = threading.Lock()
         self._caches: TTLCache[str, ResultCache] = TTLCache(_MAX_RUNS, _RUN_TTL_S)
 

@@ -45,7 +45,6 @@ class BlockScanner:
     """Collects the blocks of a sheet, row by row. A cell has one field, or two: text, and a value of another type."""
 
     def __init__(self, fields_per_cell: int) -> None:
-        """Start before the first row."""
         self._step = fields_per_cell
         self._blocks: list[Block] = []
         self._number = -1

@@ -280,7 +280,6 @@ class JoinedFiles:
     """
 
     def __init__(self, folder: Path) -> None:
-        """Use the folders in `folder`."""
         self._folder = folder
 
     def folder_of(self, dataset_ids: Sequence[str]) -> Path:

@@ -68,7 +68,6 @@ class DatasetSources:
     """The most recently used dataset sources, each opened once. Safe to share between threads."""
 
     def __init__(self) -> None:
-        """Start without open sources."""
         self._lock = threading.Lock()
         self._sources: LRUCache[tuple[str, ...], Source] = LRUCache(maxsize=_MAX_OPEN)
         # One cache for all sources, since each could grow to hundreds of megabytes.

@@ -16,7 +16,6 @@ class ChangedTables(Mapping[str, Table]):
     """The tables of another mapping, some of them replaced or, with None, left out. The others are not loaded."""
 
     def __init__(self, catalog: Catalog, changes: Mapping[str, Table | None]) -> None:
-        """Set the catalog with the tables, and the changes by key."""
         self._catalog, self._changes = catalog, changes
 
     def __getitem__(self, key: str) -> Table:

@@ -37,7 +37,6 @@ class RecordedModel(ModelClient):
     def __init__(
         self, calls: Iterable[Mapping[str, Any]], settings: Settings, embedded: EmbeddedOptions | None = None
     ) -> None:
-        """Replay `calls`, the bodies of recorded calls."""
         call_list = list(calls)
         name = str(call_list[0]["model"]) if call_list else "recorded"
         super().__init__(ScriptedModel(), settings, name=name, embedded=embedded)

@@ -43,7 +43,6 @@ class BoundValues:
     """Collects the values of a statement, named `v1`, `v2` and so on."""
 
     def __init__(self, spelling: Spelling) -> None:
-        """Start without values."""
         self.spelling = spelling
         self.values: dict[str, Value] = {}
 

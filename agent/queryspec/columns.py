@@ -67,7 +67,6 @@ class Scope:
     """The datasets that a spec reads, in order, and their columns by name; the first is the main dataset."""
 
     def __init__(self, tables: Mapping[str, Table]) -> None:
-        """Read `tables`."""
         self.tables = tables
         self.main = next(iter(tables))
 

@@ -16,7 +16,6 @@ class NameMatcher:
     """Names grouped by first letter, to match misspelt words. Misspellings seldom change the first letter."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        """Group `names` by their first letter."""
         self._by_letter: dict[str, list[str]] = defaultdict(list)
         for name in names:
             self._by_letter[name[0]].append(name)

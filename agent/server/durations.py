@@ -21,7 +21,6 @@ class Durations:
     """
 
     def __init__(self) -> None:
-        """Begin without answers."""
         self._last: LRUCache[Hashable, deque[float]] = LRUCache(maxsize=_MAX_KINDS)
 
     def expected_ms(self, kind: Hashable) -> int | None:

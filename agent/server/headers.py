@@ -26,7 +26,6 @@ class HttpMiddleware:
     """A wrapper around an application that handles HTTP requests; other connections pass through."""
 
     def __init__(self, app: ASGIApp) -> None:
-        """Wrap `app`."""
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -24,7 +24,6 @@ class Metrics:
     """Counts questions, their costs and their outcomes. Thread-safe."""
 
     def __init__(self) -> None:
-        """Create all metrics with the value zero."""
         self.registry = registry = CollectorRegistry()
         self._questions = Counter(
             "datasphinx_questions", "Questions by graph and status.", ("graph", "status"), registry=registry

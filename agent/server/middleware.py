@@ -61,7 +61,6 @@ class RequestLimits(HttpMiddleware):
     """Refuses requests that are too large, as early as possible, and stops requests that take too long."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
-        """Wrap `app`."""
         super().__init__(app)
         self._settings = settings
 
@@ -218,7 +217,6 @@ class FollowSources(HttpMiddleware):
     """Applies changes of the sources before each request."""
 
     def __init__(self, app: ASGIApp, sources: LiveSources) -> None:
-        """Wrap `app`."""
         super().__init__(app)
         self._sources = sources
 
@@ -291,7 +289,6 @@ class SingleTenant(HttpMiddleware):
     """Sets the same tenant for each request, on a server without keys and tokens."""
 
     def __init__(self, app: ASGIApp, tenant: Tenant) -> None:
-        """Wrap `app`."""
         super().__init__(app)
         self._tenant = tenant
 

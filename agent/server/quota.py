@@ -95,7 +95,6 @@ class UsageStore:
     """Stores the counter of a tenant in a table row, locked by one transaction at a time. Thread-safe."""
 
     def __init__(self, database: SharedDatabase, owner: str) -> None:
-        """Store the counter of `owner`."""
         self._database, self._owner = database, owner
         # Threads of one process wait for this lock, because waiting for that of a SQLite file means polling.
         self._lock = threading.Lock()
@@ -120,7 +119,6 @@ class Quota:
     """Admits questions and counts their costs, exactly also across threads, processes and machines."""
 
     def __init__(self, counts: UsageStore, allowed: TenantSettings) -> None:
-        """Count in the store `counts`, with the limits of `allowed`."""
         self._counts, self._allowed = counts, allowed
         self._lock, self._uncounted = threading.Lock(), list[ModelCall]()
 

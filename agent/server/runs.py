@@ -114,7 +114,6 @@ class Runs:
     """The runs of a tenant by id. Use it in the event loop only."""
 
     def __init__(self) -> None:
-        """Start without runs."""
         self._runs: dict[str, Run] = {}
         self._added = asyncio.Event()
 

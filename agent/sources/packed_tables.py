@@ -93,7 +93,6 @@ class PackedTables(Mapping[str, Table]):
     """The tables of a cached catalog by key. Keys are available at once; a table is decoded on access."""
 
     def __init__(self, arrays: Arrays) -> None:
-        """Wrap arrays written by `encode`."""
         names = [FullName(schema, name) for schema, name in unpack_json(arrays["names"])]
         self._names = {name.key: name for name in names}
         self._columns = arrays["columns"]

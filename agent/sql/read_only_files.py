@@ -28,7 +28,6 @@ class ReadOnlyFiles(AbstractFileSystem):  # type: ignore[misc]
     cachable = False
 
     def __init__(self, view_files: ViewFiles) -> None:
-        """Keep the files, without opening any."""
         super().__init__()
         self.failure: OSError | None = None
         """The last failure to read a file. DuckDB reports it as a Python traceback."""

@@ -22,7 +22,6 @@ class StatementCache(Generic[T]):
     """
 
     def __init__(self) -> None:
-        """Begin with an empty cache."""
         self._values: LRUCache[tuple[Hashable, int], tuple[ref[Catalog], T]] = LRUCache(maxsize=_MAX_VALUES)
         self._lock = threading.Lock()
 

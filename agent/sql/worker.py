@@ -67,7 +67,6 @@ class OpenDuckDB:
     """
 
     def __init__(self, memory_mb: int) -> None:
-        """Create the object without opening anything."""
         self._memory_mb = memory_mb
         self._place: tuple[str, object] = ("", None)
         self._view_files: dict[str, Any] = {}

@@ -93,7 +93,6 @@ class Workers:
     """Up to four workers, started on demand; thread-safe. They end when the pool is garbage-collected."""
 
     def __init__(self, memory_mb: int) -> None:
-        """Start the first worker in the background."""
         self._memory_mb = memory_mb
         self._slots = threading.BoundedSemaphore(_POOL_SIZE)
         self._idle: queue.LifoQueue[Worker] = queue.LifoQueue()
@@ -184,7 +183,6 @@ class Worker:
     """A worker process. It inherits neither environment nor open files, and ends when the parent process ends."""
 
     def __init__(self, memory_mb: int) -> None:
-        """Start the process without waiting until it is ready."""
         self._pipe, worker_end = Pipe()
         command = [sys.executable, "-P", "-m", "datasphinx.agent.sql.worker", str(worker_end.fileno()), str(memory_mb)]
         environment = {"PYTHONPATH": _PACKAGE_ROOT, "PYTHONUTF8": "1"}

@@ -36,7 +36,6 @@ class SharedFiles:
     """
 
     def __init__(self, database: SharedDatabase, owner: str) -> None:
-        """Set the owner of the files."""
         self._database, self._owner = database, owner
 
     def put(self, file_id: str, body: dict[str, Any], path: Path) -> None:
