@@ -15,7 +15,7 @@ from sqlalchemy.dialects.sqlite.base import SQLiteIdentifierPreparer
 from sqlglot import exp
 
 from datasphinx.agent.engines import engine_of
-from datasphinx.agent.schema.catalog import Catalog, Table
+from datasphinx.agent.schema.catalog import Catalog
 
 _RESERVED = RESERVED_WORDS_MYSQL | RESERVED_WORDS_POSTGRESQL | SQLiteIdentifierPreparer.reserved_words
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -36,11 +36,6 @@ def table_of(catalog: Catalog, key: str) -> exp.Table:
     """Return the table with the catalog key `key`, with its schema if there is one."""
     name = catalog.full_names[key]
     return exp.Table(this=identifier(name.name), db=identifier(name.schema) if name.schema else None)
-
-
-def table_name(table: Table) -> str:
-    """Return the name of `table` as in a compact statement."""
-    return ".".join(quoted(part) for part in (table.schema, table.name) if part)
 
 
 def column_of(catalog: Catalog, key: str, name: str, *, qualified: bool) -> exp.Column:

@@ -10,10 +10,10 @@ from langchain_core.messages import BaseMessage
 from sqlglot import exp
 
 from datasphinx import prompts
-from datasphinx.agent.embedded.compact import column_of, join_condition, keys_of, quoted, table_name
+from datasphinx.agent.embedded.compact import column_of, join_condition, keys_of, quoted
 from datasphinx.agent.retrieval.linked_values import LinkedValue
 from datasphinx.agent.schema.catalog import Catalog, Column, Table
-from datasphinx.agent.schema.describe import one_line, prompt_line
+from datasphinx.agent.schema.describe import one_line, prompt_line, quoted_key
 
 _VALUE_CHARS = 16
 _MAX_VALUES = 2
@@ -45,7 +45,7 @@ def describe_briefly(catalog: Catalog, selection: Mapping[str, Sequence[str]]) -
     for key, table in tables.items():
         columns = [column for column in table.columns if column.name in selection[key]]
         shown = ", ".join(f"{quoted(column.name)} {_type_or_values(table, column)}" for column in columns)
-        lines.append(f"{table_name(table)}({shown})")
+        lines.append(f"{quoted_key(table, quoted)}({shown})")
     pairs = [pair for key in tables for pair in keys_of(catalog, key) if pair.right in tables]
     joins = dict.fromkeys(join_condition(catalog, pair).sql() for pair in pairs)
     return "\n".join(map(prompt_line, [*lines, *joins]))

@@ -30,6 +30,7 @@ from datasphinx.agent.queryspec.spec import (
     QuerySpec,
     columns_of,
     conditions,
+    grouped_column,
     members,
     nearest,
     output_name,
@@ -141,7 +142,7 @@ def _problems(spec: QuerySpec, datasets: Datasets) -> list[SpecProblem]:
         *_filters(names),
         *_groups(names),
         *_aggregations(names),
-        *_derived(names),
+        *_DerivedChecker(names).problems(),
         *_sorts(names),
         *_rows_per_group(names),
         *_duplicates(names),
@@ -301,10 +302,8 @@ def _depth(spec_filter: Filter) -> int:
 def _groups(names: Names) -> Iterator[SpecProblem]:
     spec, scope, rows = names.spec, names.scope, names.row_types
     for index, group in enumerate(spec.group_by):
-        is_bucket = isinstance(group, Bucket)
-        name, path = (
-            (group.col, f"group_by[{index}].col") if isinstance(group, Bucket) else (group, f"group_by[{index}]")
-        )
+        is_bucket, name = isinstance(group, Bucket), grouped_column(group)
+        path = f"group_by[{index}]{'.col' if is_bucket else ''}"
         places = scope.find_columns(name)
         if name in names.over_aggregates:
             yield SpecProblem(path, f"{name} is computed from aggregations, so it cannot be a group")
@@ -431,12 +430,6 @@ def _name_key(name: str) -> bytes:
     return name.casefold().encode("utf-8", "replace")[:_NAME_BYTES]
 
 
-def _derived(names: Names) -> Iterator[SpecProblem]:
-    checker = _DerivedChecker(names)
-    for index, derived in enumerate(names.spec.derived):
-        yield from checker.problems(index, derived)
-
-
 class _DerivedChecker:
     """Checks the derived columns of one spec, in their order."""
 
@@ -451,9 +444,12 @@ class _DerivedChecker:
         self._layer: dict[str, int] = {}
         """Dependency depths of the result columns checked so far."""
 
-    def problems(self, index: int, derived: Derived) -> Iterator[SpecProblem]:
-        """Yield the problems of the derived column at `index`."""
-        path = f"derived[{index}].expr"
+    def problems(self) -> Iterator[SpecProblem]:
+        """Yield the problems of all derived columns."""
+        for index, derived in enumerate(self._spec.derived):
+            yield from self._problems(f"derived[{index}].expr", derived)
+
+    def _problems(self, path: str, derived: Derived) -> Iterator[SpecProblem]:
         try:
             node = parse(derived.expr)
         except ValueError as error:

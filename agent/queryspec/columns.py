@@ -9,7 +9,16 @@ from typing import NamedTuple
 
 from datasphinx.agent.queryspec.expression_types import Finder, type_of
 from datasphinx.agent.queryspec.expressions import Node, names_in, parse
-from datasphinx.agent.queryspec.spec import Bucket, Filter, QuerySpec, Union, columns_of, conditions, output_name
+from datasphinx.agent.queryspec.spec import (
+    Bucket,
+    Filter,
+    QuerySpec,
+    Union,
+    columns_of,
+    conditions,
+    grouped_column,
+    output_name,
+)
 from datasphinx.agent.schema.catalog import TIMES, Column, Table, TypeClass
 
 UNION = "union"
@@ -212,7 +221,7 @@ class Names:
         """The derived columns computed for each row of the data; see `datasphinx.agent.queryspec.spec`."""
         names: set[str] = set()
         todo = [name for aggregation in self.spec.aggregations for name in aggregation.names]
-        todo += [group.col if isinstance(group, Bucket) else group for group in self.spec.group_by]
+        todo += map(grouped_column, self.spec.group_by)
         todo += self._filtered_rows() if self.spec.is_grouped else []
         while todo:
             name = todo.pop()

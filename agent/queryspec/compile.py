@@ -34,6 +34,7 @@ from datasphinx.agent.queryspec.spec import (
     Union,
     columns_of,
     conditions,
+    grouped_column,
     output_name,
 )
 from datasphinx.agent.queryspec.statement import StatementParts, row_number, spelling_of
@@ -97,8 +98,8 @@ class _Compiler:
         self.query = exp.Select()
         self.layers = 0
         self.numbers: set[str] = set()
-        self.durations: set[str] = set()
         """Columns that are already floating-point."""
+        self.durations: set[str] = set()
         self.numbers_rows = False
         """Whether each dataset has a further column with the number of its row."""
 
@@ -265,14 +266,12 @@ class _Compiler:
         """Group the rows. Derived groups, and aggregations over windows, need the rows in a query of their own."""
         aggregations, groups = self.spec.aggregations, self.spec.group_by
         keys = [
-            self.spelling.period_key(self._grouped(group), group.by)
-            if isinstance(group, Bucket)
-            else self._grouped(group)
-            for group in groups
+            self.spelling.period_key(node, group.by) if isinstance(group, Bucket) else node
+            for group, node in zip(groups, map(self._grouped, groups), strict=True)
         ]
         columns = [self._aggregated(aggregation) for aggregation in aggregations]
         windows = [at for at, each in enumerate(aggregations) if is_windowed(each, self.spelling)]
-        is_derived = [(group.col if isinstance(group, Bucket) else group) in self.row_types for group in groups]
+        is_derived = [grouped_column(group) in self.row_types for group in groups]
         if windows or any(is_derived):
             keys, columns = self._select_rows(keys, columns)
         made = {at: windowed(aggregations[at], columns[at], keys, at, self.bound) for at in windows}
@@ -299,7 +298,7 @@ class _Compiler:
 
     def _grouped(self, group: str | Bucket) -> exp.Expr:
         """Return the column that `group` names, or the one derived for each row."""
-        name = group.col if isinstance(group, Bucket) else group
+        name = grouped_column(group)
         if name not in self.row_types:
             return self._column(self._resolve(name))
         sql, _ = self._row_writer().column(self.nodes[name])
@@ -457,14 +456,9 @@ class _Compiler:
     def _wrap(self) -> None:
         """Make the query so far the source of the next one."""
         alias = exp.to_identifier(f"r{self.layers}", quoted=True)
-        self._continue_from(self._selected().subquery(alias, copy=False), list(self.columns))
-
-    def _continue_from(self, source: exp.Expr, columns: Sequence[str]) -> None:
-        """Start the next query, over `source` with the alias of this layer."""
-        alias = f"r{self.layers}"
+        self.query = exp.select().from_(self._selected().subquery(alias, copy=False), copy=False)
+        self.columns = {name: exp.column(name, table=alias.name, quoted=True) for name in self.columns}
         self.layers += 1
-        self.query = exp.select().from_(source, copy=False)
-        self.columns = {name: exp.column(name, table=alias, quoted=True) for name in columns}
 
 
 def _order(spec: QuerySpec, datasets: Datasets) -> dict[str, bool]:

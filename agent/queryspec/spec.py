@@ -391,6 +391,11 @@ class QuerySpec(_Part):
         return bool(self.group_by or self.aggregations)
 
 
+def grouped_column(group: str | Bucket) -> str:
+    """Return the column that a group names."""
+    return group.col if isinstance(group, Bucket) else group
+
+
 def output_name(group: str | Bucket) -> str:
     """Return the name of a group in the result."""
     return f"{group.col}_{group.by}" if isinstance(group, Bucket) else group

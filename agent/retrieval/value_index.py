@@ -142,7 +142,7 @@ class ValueIndex:
             for name in other_names(text):
                 queries.setdefault(name, []).append((text, False))
         forms = list(queries)
-        rows = self._read(lambda: store.rows_by_form(self._connection, forms, _CANDIDATES) if forms else [])
+        rows = self._read(lambda: store.rows_by_form(self._connection, forms, _CANDIDATES))
         if rows is None:
             return {}
         matches: dict[str, list[ValueMatch]] = {text: [] for text in texts}
@@ -203,10 +203,10 @@ class ValueIndex:
         for _, table, column, value in exact_rows:
             yield ValueMatch(table, column, value, *_score_name(text, value, True))
         names = list(other_names(text))
-        rows = store.rows_by_form(connection, names, limit) if names else []
+        rows = store.rows_by_form(connection, names, limit)
         initials = [*store.forms_with_initials(connection, form, limit)] if " " not in form and len(form) >= 3 else []
         initialism = acronym(form)
-        rows += store.rows_by_form_id(connection, initials, limit) if initials else []
+        rows += store.rows_by_form(connection, initials, limit, "id")
         rows += store.rows_by_form(connection, [initialism], limit) if initialism else []
         yield from (ValueMatch(*row[1:], _ABBREVIATION, "abbreviation") for row in rows)
         if len(exact_rows) < limit:
@@ -222,7 +222,7 @@ class ValueIndex:
                 scores[number] = _similarity(form, other)
         best = sorted(scores, key=lambda number: -scores[number])[:limit]
         similarity = {}
-        for row in store.rows_by_form_id(self._connection, best, limit * 2) if best else ():
+        for row in store.rows_by_form(self._connection, best, limit * 2, "id"):
             similarity[row] = _similarity(form, row[0])
         yield from (
             ValueMatch(*row[1:], round(_FUZZY * share, 4), "fuzzy")

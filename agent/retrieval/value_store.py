@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Literal
 
 from datasphinx.agent.retrieval.abbreviations import acronym
 from datasphinx.agent.schema.words import normal_form
@@ -118,18 +119,13 @@ def read_fact(connection: sqlite3.Connection, name: str) -> str | None:
     return str(row[0]) if row else None
 
 
-def rows_by_form(connection: sqlite3.Connection, forms: Sequence[str], limit: int) -> list[Row]:
-    """Return up to `limit` values whose form is one of `forms`."""
-    placeholders = ", ".join("?" * len(forms))
-    return connection.execute(
-        f"{_SELECT_ROWS} WHERE forms.form IN ({placeholders}) LIMIT ?", (*forms, limit)
-    ).fetchall()
-
-
-def rows_by_form_id(connection: sqlite3.Connection, ids: Sequence[int], limit: int) -> list[Row]:
-    """Return up to `limit` values of the forms with these ids."""
-    placeholders = ", ".join("?" * len(ids))
-    return connection.execute(f"{_SELECT_ROWS} WHERE forms.id IN ({placeholders}) LIMIT ?", (*ids, limit)).fetchall()
+def rows_by_form(
+    connection: sqlite3.Connection, wanted: Sequence[str | int], limit: int, column: Literal["form", "id"] = "form"
+) -> list[Row]:
+    """Return up to `limit` values whose form, or its id, is one of `wanted`."""
+    placeholders = ", ".join("?" * len(wanted))
+    sql = f"{_SELECT_ROWS} WHERE forms.{column} IN ({placeholders}) LIMIT ?"
+    return connection.execute(sql, (*wanted, limit)).fetchall() if wanted else []
 
 
 def forms_with_initials(connection: sqlite3.Connection, key: str, limit: int) -> list[int]:

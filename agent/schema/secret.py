@@ -88,11 +88,12 @@ def mark_secrets(
             others = ((tables[other], names) for other, names in secret.items() if names and other != key)
             if any(_exposes(text, other, names, dialect) for other, names in others):
                 secret[key] = set(tables[key].column_names)
-    return {key: _with_secrets(table, secret[key]) if secret[key] else table for key, table in tables.items()}
-
-
-def _with_secrets(table: Table, names: Collection[str]) -> Table:
-    return replace(table, columns=tuple(each._replace(secret=each.name in names) for each in table.columns))
+    marked = {
+        key: tuple(each._replace(secret=each.name in names) for each in tables[key].columns)
+        for key, names in secret.items()
+        if names
+    }
+    return {key: replace(table, columns=marked[key]) if key in marked else table for key, table in tables.items()}
 
 
 def _folded(names: Iterable[str]) -> set[str]:

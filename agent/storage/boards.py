@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, column, delete, func, insert, select, table, update
+from sqlalchemy import ColumnElement, Connection, TableClause, and_, column, delete, func, insert, select, table, update
 
 from datasphinx.agent.errors import Conflict, NotFound
 from datasphinx.agent.storage.database import SharedDatabase
@@ -112,13 +112,13 @@ class BoardStore:
     def remove(self, board_id: str) -> None:
         """Delete a board with its pinned answers and results."""
         with self.database.transaction() as connection:
-            connection.execute(delete(_results).where(self._is_result_of(board_id)))
-            connection.execute(delete(_pins).where(self._is_pin_of(board_id)))
+            connection.execute(delete(_results).where(self._is_on(board_id, _results)))
+            connection.execute(delete(_pins).where(self._is_on(board_id, _pins)))
             connection.execute(delete(_boards).where(self._is_board(board_id)))
 
     def pins(self, board_id: str) -> list[Pin]:
         """Return the pinned answers of a board, the first one first."""
-        query = select(_pins.c.body).where(self._is_pin_of(board_id)).order_by(_pins.c.position, _pins.c.id)
+        query = select(_pins.c.body).where(self._is_on(board_id, _pins)).order_by(_pins.c.position, _pins.c.id)
         with self.database.transaction() as connection:
             return [_pin(body) for body in connection.execute(query).scalars()]
 
@@ -145,33 +145,33 @@ class BoardStore:
                 select(func.count()).select_from(_boards).where(self._is_board(board_id))
             ).scalar():
                 raise NotFound("board_unknown", board_id=board_id)
-            _require_below(MAX_PINS, connection, self._is_pin_of(board_id))
-            last = connection.execute(select(func.max(_pins.c.position)).where(self._is_pin_of(board_id))).scalar()
+            _require_below(MAX_PINS, connection, self._is_on(board_id, _pins))
+            last = connection.execute(select(func.max(_pins.c.position)).where(self._is_on(board_id, _pins))).scalar()
             row = {"tenant": self._tenant, "board": board_id, "id": pin.id, "position": (last or 0) + 1}
             connection.execute(insert(_pins), {**row, "body": json.dumps(asdict(pin))})
 
     def change_pin(self, board_id: str, pin: Pin) -> None:
         """Replace a pinned answer."""
         with self.database.transaction() as connection:
-            changed = update(_pins).where(self._is_pin_of(board_id), _pins.c.id == pin.id)
+            changed = update(_pins).where(self._is_on(board_id, _pins), _pins.c.id == pin.id)
             connection.execute(changed.values(body=json.dumps(asdict(pin))))
 
     def remove_pin(self, board_id: str, pin_id: str) -> None:
         """Delete a pinned answer with its results."""
         with self.database.transaction() as connection:
-            connection.execute(delete(_results).where(self._is_result_of(board_id), _results.c.pin == pin_id))
-            connection.execute(delete(_pins).where(self._is_pin_of(board_id), _pins.c.id == pin_id))
+            connection.execute(delete(_results).where(self._is_on(board_id, _results), _results.c.pin == pin_id))
+            connection.execute(delete(_pins).where(self._is_on(board_id, _pins), _pins.c.id == pin_id))
 
     def results(self, board_id: str, audiences: Sequence[str]) -> dict[tuple[str, str], dict[str, Any]]:
         """Return the last results for these audiences, by pinned answer and audience."""
-        query = select(_results).where(self._is_result_of(board_id), _results.c.audience.in_(audiences))
+        query = select(_results).where(self._is_on(board_id, _results), _results.c.audience.in_(audiences))
         with self.database.transaction() as connection:
             return {(row.pin, row.audience): json.loads(row.body) for row in connection.execute(query)}
 
     def put_result(self, board_id: str, pin_id: str, audience: str, result: dict[str, Any]) -> None:
         """Store the last result of a pinned answer for an audience, unless the answer was deleted meanwhile."""
-        is_same = and_(self._is_result_of(board_id), _results.c.pin == pin_id, _results.c.audience == audience)
-        is_pinned = and_(self._is_pin_of(board_id), _pins.c.id == pin_id)
+        is_same = and_(self._is_on(board_id, _results), _results.c.pin == pin_id, _results.c.audience == audience)
+        is_pinned = and_(self._is_on(board_id, _pins), _pins.c.id == pin_id)
         row = {"tenant": self._tenant, "board": board_id, "pin": pin_id, "audience": audience}
         with self.database.transaction() as connection:
             # The row of the pinned answer is locked, so that two refreshes do not insert the same result.
@@ -188,11 +188,8 @@ class BoardStore:
     def _is_board(self, board_id: str) -> ColumnElement[bool]:
         return and_(_boards.c.tenant == self._tenant, _boards.c.id == board_id)
 
-    def _is_pin_of(self, board_id: str) -> ColumnElement[bool]:
-        return and_(_pins.c.tenant == self._tenant, _pins.c.board == board_id)
-
-    def _is_result_of(self, board_id: str) -> ColumnElement[bool]:
-        return and_(_results.c.tenant == self._tenant, _results.c.board == board_id)
+    def _is_on(self, board_id: str, table: TableClause) -> ColumnElement[bool]:
+        return and_(table.c.tenant == self._tenant, table.c.board == board_id)
 
 
 def claim_due(database: SharedDatabase, now: float, intervals: dict[str, int]) -> list[tuple[str, Board]]:

@@ -9,13 +9,14 @@ security check, and the guard checks the statement like any other.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from datasphinx.agent.embedded.compact import table_name
+from datasphinx.agent.embedded.compact import quoted
 from datasphinx.agent.embedded.grammar.columns import Kind, example_rules, table_rules
 from datasphinx.agent.embedded.grammar.joins import Joins
 from datasphinx.agent.embedded.grammar.literals import asks_for_units, may_need_chains, may_need_windows, string_rules
 from datasphinx.agent.embedded.grammar.scope import global_rules, scope_rules
 from datasphinx.agent.retrieval.linked_values import LinkedValue
 from datasphinx.agent.schema.catalog import Catalog, ColumnKey, Table
+from datasphinx.agent.schema.describe import quoted_key
 from datasphinx.agent.schema.words import words
 
 
@@ -95,7 +96,7 @@ def statement_grammar(
         )
         for number, (key, table) in enumerate(tables.items())
     ]
-    names = [table_name(table) for table in tables.values()]
+    names = [quoted_key(table, quoted) for table in tables.values()]
     kinds = [frozenset(rules) for rules in columns]
     chains, windows = may_need_chains(question), may_need_windows(question)
     scopes: list[tuple[str, Mapping[str, str]]] = [(f"k{number}-", rules) for number, rules in enumerate(columns)]
