@@ -6,7 +6,6 @@ import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import count
 from pathlib import Path
 from typing import Any, get_args
 
@@ -158,11 +157,20 @@ class _Reader:
     _positions: dict[str, int] = field(default_factory=dict)
     """Positions in `items` by key."""
     _instruction_chars: int = 0
+    _file: str = ""
+    _located: LocatedValue = field(default_factory=lambda: LocatedValue(None, {}))
+    """The content of the file that is read."""
+    _origin: str = ""
+    """The origin of its entries that state none."""
+
+    def _place(self, *path: str | int) -> Place:
+        return Place(self._file, self._located.line_of(path))
 
     def report(self, place: Place, message: str, suggestion: str = "") -> None:
         self.problems.append(Problem(place, message, suggestion))
 
     def read_file(self, file: str, located: LocatedValue) -> None:
+        self._file, self._located = file, located
         for line, message in located.problems:
             self.report(Place(file, line), message)
         content = located.value
@@ -172,29 +180,25 @@ class _Reader:
             valid = ", ".join(f"`{name}`" for name in _field_names(KnowledgeFile))
             self.report(Place(file, 1), "a knowledge file must be a mapping", f"Valid keys: {valid}.")
             return
-        origin = content.get("origin", "hand-written")
-        if origin not in get_args(Origin):
-            self.report(
-                Place(file, located.line_of(("origin",))),
-                f"`origin` must be one of {', '.join(get_args(Origin))}",
-                _nearest(str(origin), get_args(Origin)),
-            )
+        self._origin = content.get("origin", "hand-written")
+        if self._origin not in get_args(Origin):
+            text = f"`origin` must be one of {', '.join(get_args(Origin))}"
+            self.report(self._place("origin"), text, _nearest(str(self._origin), get_args(Origin)))
             return
         for part, value in content.items():
-            place = Place(file, located.line_of((part,)))
             if part not in KnowledgeFile.model_fields:
-                self.report(place, f"unknown key `{part}`", _nearest(part, KnowledgeFile.model_fields))
+                self.report(self._place(part), f"unknown key `{part}`", _nearest(part, KnowledgeFile.model_fields))
             elif part in _NAMED and value is not None:
-                self._read_named(part, value, file, located, origin)
+                self._read_named(part, value)
             elif part in _LISTED and value is not None:
-                self._read_listed(part, value, file, located, origin)
+                self._read_listed(part, value)
             elif part == "calendar" and value is not None:
-                self._add("calendar", "calendar", CalendarEntry, value, file, located, (part,), origin)
+                self._add("calendar", "calendar", CalendarEntry, value, (part,))
 
-    def _read_named(self, part: str, value: Any, file: str, located: LocatedValue, origin: str) -> None:
+    def _read_named(self, part: str, value: Any) -> None:
         kind, model = _NAMED[part]
         if not isinstance(value, dict):
-            self.report(Place(file, located.line_of((part,))), f"`{part}` must be a mapping from names to entries")
+            self.report(self._place(part), f"`{part}` must be a mapping from names to entries")
             return
         for name, body in value.items():
             path: KeyPath = (part, name)
@@ -203,49 +207,35 @@ class _Reader:
                 columns = body["columns"]
                 body = {key: inner for key, inner in body.items() if key != "columns"}
             if body or columns is None:
-                self._add(kind, name, model, {} if body is None else body, file, located, path, origin)
+                self._add(kind, name, model, {} if body is None else body, path)
             if columns is None:
                 continue
             if not isinstance(columns, dict):
-                line = located.line_of((*path, "columns"))
-                self.report(Place(file, line), "`columns` must be a mapping from names to entries")
+                self.report(self._place(*path, "columns"), "`columns` must be a mapping from names to entries")
                 continue
             for column, column_body in columns.items():
-                column_path = (*path, "columns", column)
-                column_name = f"{name}.{column}"
-                self._add("column", column_name, ColumnEntry, column_body or {}, file, located, column_path, origin)
+                self._add("column", f"{name}.{column}", ColumnEntry, column_body or {}, (*path, "columns", column))
 
-    def _read_listed(self, part: str, value: Any, file: str, located: LocatedValue, origin: str) -> None:
+    def _read_listed(self, part: str, value: Any) -> None:
         kind, model = _LISTED[part]
         if not isinstance(value, list):
-            self.report(Place(file, located.line_of((part,))), f"`{part}` must be a list of entries")
+            self.report(self._place(part), f"`{part}` must be a list of entries")
             return
-        for number, body in zip(count(), value, strict=False):
-            self._add(kind, _name_of(kind, body), model, body, file, located, (part, number), origin)
+        for number, body in enumerate(value):
+            self._add(kind, _name_of(kind, body), model, body, (part, number))
 
-    def _add(
-        self,
-        kind: Kind,
-        name: str,
-        model: type[BaseModel],
-        body: Any,
-        file: str,
-        located: LocatedValue,
-        path: KeyPath,
-        origin: str,
-    ) -> None:
-        place = Place(file, located.line_of(path))
+    def _add(self, kind: Kind, name: str, model: type[BaseModel], body: Any, path: KeyPath) -> None:
         if isinstance(body, dict) and "origin" not in body:
-            body = {**body, "origin": origin}
+            body = {**body, "origin": self._origin}
         elif isinstance(body, str) and model in _FROM_TEXT:
-            body = {_FROM_TEXT[model]: body, "origin": origin}
+            body = {_FROM_TEXT[model]: body, "origin": self._origin}
         try:
             entry = model.model_validate(body)
         except ValidationError as error:
             for message, suggestion, inner in _explain(error, model):
-                line = located.line_of((*path, *inner))
-                self.report(Place(file, line), f"{kind} `{name}`: {message}", suggestion)
+                self.report(self._place(*path, *inner), f"{kind} `{name}`: {message}", suggestion)
             return
+        place = self._place(*path)
         if isinstance(entry, InstructionEntry):
             self._instruction_chars += len(entry.text)
             if self._instruction_chars > MAX_INSTRUCTIONS_CHARS:
