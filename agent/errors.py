@@ -564,11 +564,7 @@ def exit_code_of(code: str) -> int:
 
 
 def error_with(code: str, **facts: Any) -> DatasphinxError:
-    """Return the error of `code`.
-
-    Raises:
-        KeyError: the code is unknown.
-    """
+    """Return the error of `code`. Raise KeyError if the code is unknown."""
     kind = BY_CODE[code]
     return kind(code, **facts) if issubclass(kind, Coded) else kind(**facts)
 

@@ -101,11 +101,7 @@ def all_proposals(
 
 
 def find_proposal(services: Services, proposal_id: str) -> tuple[Proposal, ProposalStore]:
-    """Return a proposal of the tenant, and the store that has it.
-
-    Raises:
-        NotFound: there is none with this id.
-    """
+    """Return a proposal of the tenant, and the store that has it. Raise NotFound if there is none with this id."""
     for store in _stores(services):
         try:
             return store.get(proposal_id), store

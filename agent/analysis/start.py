@@ -75,11 +75,7 @@ def start_with_source(question: str, source: Source) -> dict[str, Any]:
 
 
 def check_one_kind(source: str | None, has_files: bool) -> None:
-    """Check that a question is about a source or about files and datasets.
-
-    Raises:
-        Refused: it is about both.
-    """
+    """Raise Refused if a question is about both a source and files or datasets."""
     if source and has_files:
         raise Refused("sources_not_together", first=without_password(source), second=Message("files"))
 

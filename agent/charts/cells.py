@@ -54,11 +54,7 @@ _MONTHS: dict[Unit, int] = {"year": 12, "quarter": 3, "month": 1}
 
 
 def column(result: Result, name: str) -> list[Any]:
-    """Return the cells of the first column named `name`.
-
-    Raises:
-        ValueError: there is no such column.
-    """
+    """Return the cells of the first column named `name`. Raise ValueError if there is no such column."""
     at = result["columns"].index(name)
     return [row[at] for row in result["rows"]]
 

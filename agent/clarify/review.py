@@ -85,11 +85,7 @@ class AmbiguityReviewer(Protocol):
     """Finds the readings of a question with a model."""
 
     def review(self, question: Question, source: Source, today: date) -> AmbiguityReview:
-        """Return the readings of `question`.
-
-        Raises:
-            ModelAnswerUnreadable: the model's answer could not be parsed.
-        """
+        """Return the readings of `question`. Raise ModelAnswerUnreadable if the model's answer could not be parsed."""
 
 
 @dataclass(frozen=True)

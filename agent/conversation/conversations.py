@@ -264,11 +264,7 @@ class ThreadRun:
             self.checkpoint_id = after.checkpoint["id"]
 
     def check(self) -> None:
-        """Raise if the run is closed.
-
-        Raises:
-            StatementCancelled: the run is closed.
-        """
+        """Raise StatementCancelled if the run is closed."""
         self._cancellation.check()
 
     def close(self) -> None:

@@ -67,19 +67,11 @@ class ThreadList:
         return [_listed(row) for row in found if needle in f"{row[2]}\n{row[4]}".casefold()][:limit]
 
     def get(self, thread_id: str) -> ListedThread:
-        """Return a conversation.
-
-        Raises:
-            NotFound: the user has no such conversation.
-        """
+        """Return a conversation. Raise NotFound if the user has no such conversation."""
         return _listed(self._row(thread_id))
 
     def rename(self, thread_id: str, title: str) -> ListedThread:
-        """Set the title, and return the conversation.
-
-        Raises:
-            NotFound: the user has no such conversation.
-        """
+        """Set the title, and return the conversation. Raise NotFound if the user has no such conversation."""
         self._change(thread_id, "title = ?", _title(title))
         return self.get(thread_id)
 

@@ -28,11 +28,7 @@ class Cancellation:
             stop()
 
     def check(self) -> None:
-        """Check for cancellation.
-
-        Raises:
-            StatementCancelled: `cancel` was called.
-        """
+        """Raise StatementCancelled if `cancel` was called."""
         if self.requested:
             raise StatementCancelled()
 

@@ -106,11 +106,7 @@ def _database_file(url: str) -> str | None:
 
 
 def error_of(failure: dict[str, Any]) -> DatasphinxError:
-    """Return the error of `failure`, the inverse of `failure_of`.
-
-    Raises:
-        KeyError: the code is unknown.
-    """
+    """Return the error of `failure`, the inverse of `failure_of`. Raise KeyError if the code is unknown."""
     return error_with(failure["code"], **_details(failure))
 
 

@@ -181,11 +181,7 @@ def _spelling(locale: str) -> tuple[frozenset[str], frozenset[str]]:
 
 
 def check_encoding(name: str) -> str:
-    """Return `name` if Python can read text in this encoding.
-
-    Raises:
-        ValueError: There is no such encoding.
-    """
+    """Return `name` if Python can read text in this encoding. Raise ValueError if there is no such encoding."""
     try:
         b"a".decode(name)
     except (LookupError, UnicodeError):

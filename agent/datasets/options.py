@@ -110,11 +110,7 @@ DETECT = LoadOptions()
 
 
 def checked_options(given: LoadOptions | Mapping[str, Any] | None) -> LoadOptions:
-    """Return the options of the input `load`.
-
-    Raises:
-        InputInvalid: They are invalid or contradict each other.
-    """
+    """Return the options of the input `load`. Raise InputInvalid if they are invalid or contradict each other."""
     try:
         return LoadOptions.model_validate(given or {})
     except ValidationError as error:

@@ -91,22 +91,14 @@ class Registry:
         return sorted(files, key=lambda file: (file.name, file.file_id))
 
     def file(self, file_id: str) -> Upload:
-        """Return the file with this id.
-
-        Raises:
-            NotFound: There is no such file.
-        """
+        """Return the file with this id. Raise NotFound if there is no such file."""
         body = self._body("file", file_id)
         if body is None:
             raise NotFound("file_unknown", file_id=file_id)
         return self._upload(file_id, body)
 
     def delete_file(self, file_id: str) -> None:
-        """Delete a file; datasets loaded from it remain.
-
-        Raises:
-            NotFound: There is no such file.
-        """
+        """Delete a file; datasets loaded from it remain. Raise NotFound if there is no such file."""
         path = self.file(file_id).path
         path.with_name(f"{file_id}.json").unlink(missing_ok=True)
         path.unlink(missing_ok=True)
@@ -179,22 +171,14 @@ class Registry:
         return sorted(datasets, key=lambda dataset: (dataset.name, dataset.dataset_id))
 
     def dataset(self, dataset_id: str) -> Dataset:
-        """Return the dataset with this id.
-
-        Raises:
-            NotFound: There is no such dataset.
-        """
+        """Return the dataset with this id. Raise NotFound if there is no such dataset."""
         dataset = self._find_dataset(dataset_id)
         if dataset is None:
             raise NotFound("dataset_unknown", dataset_id=dataset_id)
         return dataset
 
     def path_of(self, dataset_id: str) -> Path:
-        """Return the DuckDB file with the table of a dataset.
-
-        Raises:
-            NotFound: There is no such dataset.
-        """
+        """Return the DuckDB file with the table of a dataset. Raise NotFound if there is no such dataset."""
         return self._path(self.dataset(dataset_id).dataset_id)
 
     def delete_dataset(self, dataset_id: str) -> None:

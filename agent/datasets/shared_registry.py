@@ -39,11 +39,7 @@ class SharedRegistry(Registry):
         return file
 
     def delete_file(self, file_id: str) -> None:
-        """Delete a file; datasets loaded from it remain.
-
-        Raises:
-            NotFound: There is no such file.
-        """
+        """Delete a file; datasets loaded from it remain. Raise NotFound if there is no such file."""
         if not (is_id("file", file_id) and self._shared.delete(file_id)):
             raise NotFound("file_unknown", file_id=file_id)
         self._sync()
@@ -60,11 +56,7 @@ class SharedRegistry(Registry):
         return path
 
     def delete_dataset(self, dataset_id: str) -> None:
-        """Delete a dataset.
-
-        Raises:
-            NotFound: There is no such dataset.
-        """
+        """Delete a dataset. Raise NotFound if there is no such dataset."""
         if not (is_id("ds", dataset_id) and self._shared.delete(dataset_id)):
             raise NotFound("dataset_unknown", dataset_id=dataset_id)
         self._sync()

@@ -60,11 +60,7 @@ class CatalogQueries:
     def get_view_definition(
         self, connection: Connection, view_name: str, schema: str | None = None, **options: Any
     ) -> str:
-        """Return the query of a view.
-
-        Raises:
-            NoSuchTableError: there is no such view.
-        """
+        """Return the query of a view. Raise NoSuchTableError if there is no such view."""
         for _, sql in self._rows(self.definitions, connection, schema, options).get(view_name, ()):
             return str(sql)
         raise NoSuchTableError(view_name)

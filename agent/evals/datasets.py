@@ -72,11 +72,7 @@ def _database(folder: Path, db_id: str) -> Path:
 
 
 def require_unique_ids(ids: list[str], path: Path) -> None:
-    """Check that no id is repeated.
-
-    Raises:
-        DatasetInvalid: With the repeated ids and `path`, their file.
-    """
+    """Raise DatasetInvalid, with the ids and `path`, their file, if ids are repeated."""
     repeated = [name for name, count in Counter(ids).items() if count > 1]
     if repeated:
         raise DatasetInvalid(str(path), f"it contains the same id several times: {shorten(repeated)}")
@@ -89,11 +85,7 @@ def shorten(ids: list[str]) -> str:
 
 
 def read_content(path: Path) -> bytes:
-    """Return the bytes of a file.
-
-    Raises:
-        DatasetInvalid: it cannot be read.
-    """
+    """Return the bytes of a file. Raise DatasetInvalid if it cannot be read."""
     try:
         return path.read_bytes()
     except FileNotFoundError as error:

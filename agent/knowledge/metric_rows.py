@@ -127,11 +127,7 @@ class MetricRows:
 
     @property
     def dated_by(self) -> exp.Column:
-        """The date of a row.
-
-        Raises:
-            Unresolved: the metric has none.
-        """
+        """The date of a row. Raise Unresolved if the metric has none."""
         if self.definition.date_column is None:
             raise Unresolved("the metric has no date column")
         return self.column(self.definition.date_column)

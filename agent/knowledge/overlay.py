@@ -19,11 +19,7 @@ class ChangedTables(Mapping[str, Table]):
         self._catalog, self._changes = catalog, changes
 
     def __getitem__(self, key: str) -> Table:
-        """Return a table.
-
-        Raises:
-            KeyError: there is no such table, or it is left out.
-        """
+        """Return a table. Raise KeyError if there is no such table, or it is left out."""
         table = self._changes[key] if key in self._changes else self._catalog.tables[key]
         if table is None:
             raise KeyError(key)

@@ -27,11 +27,7 @@ class Unresolved(ValueError):
 
 
 def find_table(name: str, catalog: Catalog) -> str:
-    """Return the key of the table called `name`, ignoring case.
-
-    Raises:
-        Unresolved: there is no such table.
-    """
+    """Return the key of the table called `name`, ignoring case. Raise Unresolved if there is no such table."""
     key = catalog.key_of(name)
     if key is None:
         raise Unresolved(f"there is no table `{name}`", did_you_mean(name, catalog.full_names))
@@ -84,11 +80,7 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
 
 
 def parse_expression(sql: str, dialect: str) -> exp.Expr:
-    """Return the tree of an SQL expression.
-
-    Raises:
-        Unresolved: the text is not a single expression.
-    """
+    """Return the tree of an SQL expression. Raise Unresolved if the text is not a single expression."""
     select = _parse_select(f"SELECT {sql}", sql, dialect, "expression")
     if len(select.expressions) != 1 or _clauses(select) != {"expressions"}:
         raise Unresolved(f"`{sql}` is not a single expression")
@@ -97,11 +89,7 @@ def parse_expression(sql: str, dialect: str) -> exp.Expr:
 
 
 def parse_condition(sql: str, dialect: str) -> exp.Expr:
-    """Return the tree of an SQL condition.
-
-    Raises:
-        Unresolved: the text is not a single condition.
-    """
+    """Return the tree of an SQL condition. Raise Unresolved if the text is not a single condition."""
     select = _parse_select(f"SELECT 1 WHERE {sql}", sql, dialect, "condition")
     if _clauses(select) != {"expressions", "where"}:
         raise Unresolved(f"`{sql}` is not a single condition")

@@ -75,11 +75,7 @@ def with_tables(
 
 
 def sql_of(tree: exp.Expr, catalog: Catalog) -> str:
-    """Return `tree` as SQL of the source.
-
-    Raises:
-        Unresolved: the dialect cannot express it.
-    """
+    """Return `tree` as SQL of the source. Raise Unresolved if the dialect cannot express it."""
     try:
         return print_statement(tree, catalog.dialect)
     except SqlglotError as error:

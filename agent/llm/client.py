@@ -312,11 +312,7 @@ class ModelClient:
             return self.logprobs.answer(self.chat, options, messages, config)
 
     def check(self) -> None:
-        """Request one plain answer.
-
-        Raises:
-            ModelUnreachable, ModelRejected: there is none.
-        """
+        """Request one plain answer. Raise ModelUnreachable or ModelRejected if there is none."""
         try:
             self.answer({}, [HumanMessage("Answer with the word: ready")])
         except Exception as error:

@@ -123,11 +123,7 @@ def _is_reversed(condition: Between, kind: TypeClass) -> bool:
 
 
 def check(spec: QuerySpec, datasets: Datasets) -> None:
-    """Check that `spec` can be computed from `datasets`.
-
-    Raises:
-        QuerySpecInvalid: With all problems.
-    """
+    """Raise QuerySpecInvalid, with all problems, if `spec` cannot be computed from `datasets`."""
     if problems := _problems(spec, datasets):
         raise QuerySpecInvalid(tuple(problems))
 

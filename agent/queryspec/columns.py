@@ -195,11 +195,7 @@ class Names:
     """
 
     def __init__(self, spec: QuerySpec, datasets: Datasets) -> None:
-        """Read the derived columns.
-
-        Raises:
-            KeyError: The main dataset does not exist.
-        """
+        """Read the derived columns. Raise KeyError if the main dataset does not exist."""
         self.spec, self.scope = spec, scope_of(spec, datasets)
         self.nodes: dict[str, Node] = {}
         """The syntax trees of the derived columns."""

@@ -12,11 +12,7 @@ _CLOCK = re.compile(r"(\d{1,4}):([0-5]\d)(?::([0-5]\d(?:\.\d{1,6})?))?")
 
 
 def read_clock(text: str) -> float:
-    """Return a time of day or a duration in seconds.
-
-    Raises:
-        ValueError: `text` is not a time.
-    """
+    """Return a time of day or a duration in seconds. Raise ValueError if `text` is not a time."""
     match = _CLOCK.fullmatch(text)
     if not match:
         raise ValueError("a time such as 13:30 or a duration such as 37:30:00 is expected")
@@ -31,11 +27,7 @@ class Span(NamedTuple):
 
 
 def read_date(text: str) -> date:
-    """Return the date in `text`.
-
-    Raises:
-        ValueError: `text` is not a date.
-    """
+    """Return the date in `text`. Raise ValueError if `text` is not a date."""
     if not _DATE.fullmatch(text):
         raise ValueError("a date such as 2024-03-31 is expected")
     try:

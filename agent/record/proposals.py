@@ -92,11 +92,7 @@ class ProposalStore:
             return [_proposal(row) for row in connection.execute(query)][::-1]
 
     def get(self, proposal_id: str) -> Proposal:
-        """Return a proposal.
-
-        Raises:
-            NotFound: the tenant has no proposal with this id.
-        """
+        """Return a proposal. Raise NotFound if the tenant has no proposal with this id."""
         query = select(_proposals).where(_proposals.c.owner == self._owner, _proposals.c.id == self._key(proposal_id))
         with self._store.transaction() as connection:
             row = connection.execute(query).first()

@@ -72,11 +72,7 @@ class Recorder:
         weakref.finalize(self, _write_all, sink, self._runs)
 
     def begin(self, trace_id: str, body: Mapping[str, Any]) -> None:
-        """Record the start of a run.
-
-        Raises:
-            Unavailable: the event cannot be written.
-        """
+        """Record the start of a run. Raise Unavailable if the event cannot be written."""
         self.add(trace_id, "run", {**body, **self._tenant_fields})
         self.flush(trace_id)
         with self._lock:

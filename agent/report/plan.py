@@ -110,11 +110,7 @@ def _loaded(
 
 
 def _given(questions: Any) -> list[PlannedQuestion]:
-    """Return the plan that the user gives, if any.
-
-    Raises:
-        InputInvalid: it is no list of at most eight texts.
-    """
+    """Return the plan that the user gives, if any. Raise InputInvalid if it is no list of at most eight texts."""
     if questions is None:
         return []
     if not isinstance(questions, list) or not 0 < len(questions) <= MAX_PLANNED:

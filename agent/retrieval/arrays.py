@@ -50,9 +50,5 @@ def pack_json(value: Any) -> NDArray[np.uint8]:
 
 
 def unpack_json(content: NDArray[np.uint8]) -> Any:
-    """Return the value stored by `pack_json`.
-
-    Raises:
-        READ_ERRORS: the bytes are in another format.
-    """
+    """Return the value stored by `pack_json`. Raise READ_ERRORS if the bytes are in another format."""
     return json.loads(zlib.decompress(content.tobytes()).decode("utf-8", "surrogatepass"))

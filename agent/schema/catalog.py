@@ -136,11 +136,7 @@ class Table:
         return tuple(column.name for column in self.columns)
 
     def column(self, name: str) -> Column:
-        """Return the column `name`.
-
-        Raises:
-            StopIteration: there is none.
-        """
+        """Return the column `name`. Raise StopIteration if there is none."""
         return next(column for column in self.columns if column.name == name)
 
     @property

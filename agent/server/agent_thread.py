@@ -75,11 +75,7 @@ class AgentThread:
 
     @classmethod
     def existing(cls, thread_id: str) -> Self:
-        """Return a thread that has runs, or that the user has created.
-
-        Raises:
-            NotFound: there is no such thread.
-        """
+        """Return a thread that has runs, or that the user has created. Raise NotFound if there is no such thread."""
         thread = cls(thread_id)
         if not thread.graph and not thread.listed and current_list():
             raise NotFound("thread_unknown", thread_id=thread_id)

@@ -53,11 +53,7 @@ async def repeated(work: Callable[[], Awaitable[object]], every_s: float, failed
 
 @asynccontextmanager
 async def time_limit(seconds: float | None) -> AsyncIterator[None]:
-    """Limit the time of the block.
-
-    Raises:
-        RequestTimeout: the block took longer than `seconds`.
-    """
+    """Limit the time of the block. Raise RequestTimeout if the block took longer than `seconds`."""
     try:
         async with asyncio.timeout(seconds) as timeout:
             yield

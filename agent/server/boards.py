@@ -48,11 +48,7 @@ _NUMERIC = {"integer", "float", "decimal"}
 
 
 def new_board(tenant: Tenant, title: str) -> Board:
-    """Store an empty board, and return it.
-
-    Raises:
-        Conflict: the tenant has too many boards.
-    """
+    """Store an empty board, and return it. Raise Conflict if the tenant has too many boards."""
     board = Board(id=f"bd_{uuid.uuid4().hex[:16]}", title=title, owner=tenant.services.owner, created_at=_now())
     tenant.boards.add(board)
     return board

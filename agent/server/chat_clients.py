@@ -98,11 +98,7 @@ def text_of(content: Content) -> str:
 
 
 def user_text(content: Content) -> str:
-    """Return the text of the message to answer.
-
-    Raises:
-        ValueError: a part of it is not text.
-    """
+    """Return the text of the message to answer. Raise ValueError if a part of it is not text."""
     if isinstance(content, list) and any(part.type not in _TEXT_PARTS for part in content):
         raise ValueError("only text can be read; images, audio and files cannot")
     return text_of(content)

@@ -68,11 +68,7 @@ class NewSource(BaseModel):
         return self
 
     def source(self, settings: Settings) -> SourceSettings:
-        """Return the settings of the source.
-
-        Raises:
-            InputInvalid: the URL or a field of it is not accepted here.
-        """
+        """Return the settings of the source. Raise InputInvalid if the URL or a field of it is not accepted here."""
         url = _accepted_url(self._url(), settings)
         return SourceSettings(
             url=SecretStr(url), description=self.description, allow_writable_account=self.allow_writable_account

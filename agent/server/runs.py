@@ -149,11 +149,7 @@ class Runs:
                 return
 
     def get(self, run_id: str, *, thread_id: str | None = None, assistant: str | None = None) -> Run:
-        """Return a run, of this thread or assistant if it is given.
-
-        Raises:
-            NotFound: this process has no such run.
-        """
+        """Return a run, of this thread or assistant if it is given. Raise NotFound if this process has no such run."""
         run = self._runs.get(run_id)
         if run is None or thread_id not in (None, run.thread_id) or assistant not in (None, run.assistant):
             raise NotFound("run_elsewhere", id=run_id)

@@ -76,11 +76,7 @@ class Tenant:
     runs: Runs = field(default_factory=Runs)
 
     async def admit(self, questions: int) -> None:
-        """Count `questions` questions at the current time.
-
-        Raises:
-            LimitReached: a limit is reached.
-        """
+        """Count `questions` questions at the current time. Raise LimitReached if a limit is reached."""
         quota = self.quota
         if quota:
             await run_in_threadpool(quota.admit, questions)
@@ -97,11 +93,7 @@ class Tenant:
         return graph
 
     def stored_run(self, thread_id: str, run_id: str) -> "StoredRun":
-        """Return a run of a stored thread.
-
-        Raises:
-            NotFound: the tenant has no such run.
-        """
+        """Return a run of a stored thread. Raise NotFound if the tenant has no such run."""
         graph = self.graph_of(thread_id)
         key = self.threads.key(graph, thread_id)
         run = self.threads.run(key, run_id)

@@ -220,11 +220,7 @@ class Database:
 
     @contextmanager
     def inspector(self) -> Iterator[Inspector]:
-        """Yield an inspector that reads the schema.
-
-        Raises:
-            SourceUnreachable: the database does not answer.
-        """
+        """Yield an inspector that reads the schema. Raise SourceUnreachable if the database does not answer."""
         with self.connect() as connection:
             try:
                 yield inspect(connection)

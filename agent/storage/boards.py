@@ -71,11 +71,7 @@ class BoardStore:
             return sorted((Board(**json.loads(body)) for body in rows), key=lambda board: (board.title, board.id))
 
     def board(self, board_id: str) -> Board:
-        """Return a board.
-
-        Raises:
-            NotFound: there is none with this id.
-        """
+        """Return a board. Raise NotFound if there is none with this id."""
         with self.database.transaction() as connection:
             body = connection.execute(select(_boards.c.body).where(self._is_board(board_id))).scalar()
         if body is None:
@@ -83,11 +79,7 @@ class BoardStore:
         return Board(**json.loads(body))
 
     def add(self, board: Board) -> None:
-        """Store a new board without a schedule.
-
-        Raises:
-            Conflict: the tenant has `MAX_BOARDS`.
-        """
+        """Store a new board without a schedule. Raise Conflict if the tenant has `MAX_BOARDS`."""
         with self.database.transaction() as connection:
             _require_below(MAX_BOARDS, connection, _boards.c.tenant == self._tenant)
             row = {"tenant": self._tenant, "id": board.id, "due_at": None, "body": json.dumps(asdict(board))}
@@ -123,11 +115,7 @@ class BoardStore:
             return [_pin(body) for body in connection.execute(query).scalars()]
 
     def pin(self, board_id: str, pin_id: str) -> Pin:
-        """Return a pinned answer of a board.
-
-        Raises:
-            NotFound: the board has none with this id.
-        """
+        """Return a pinned answer of a board. Raise NotFound if the board has none with this id."""
         for pin in self.pins(board_id):
             if pin.id == pin_id:
                 return pin

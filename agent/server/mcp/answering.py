@@ -197,11 +197,7 @@ async def start(call: Call, served: ServedGraph, inputs: Mapping[str, Any]) -> R
 
 
 def known_run(served: ServedGraph, run_id: str) -> Run:
-    """Return a run of an earlier call.
-
-    Raises:
-        NotFound: there is no such run of the tenant in this process.
-    """
+    """Return a run of an earlier call. Raise NotFound if there is no such run of the tenant in this process."""
     return current_tenant().runs.get(run_id, assistant=_assistant(served))
 
 

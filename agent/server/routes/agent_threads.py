@@ -165,11 +165,7 @@ def assistants_routes(graphs: Sequence[ServedGraph]) -> APIRouter:
 
 
 def graph_named(graphs: Sequence[ServedGraph], assistant_id: str) -> ServedGraph:
-    """Return the graph of an assistant, by its id or its name.
-
-    Raises:
-        InputInvalid: there is no such assistant.
-    """
+    """Return the graph of an assistant, by its id or its name. Raise InputInvalid if there is no such assistant."""
     for served in graphs:
         if assistant_id in (served.graph, assistant_id_of(served.graph)):
             return served

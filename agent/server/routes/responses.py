@@ -96,11 +96,7 @@ class _Response:
         self._created = int(time.time())
 
     def prepare(self) -> None:
-        """Prepare the run.
-
-        Raises:
-            NotFound: there is no response with the id of the previous one.
-        """
+        """Prepare the run. Raise NotFound if there is no response with the id of the previous one."""
         names = () if self._request.store is False else (self._id,)
         self._run.prepare(self._request.messages, after=self._request.previous_response_id, names=names)
 

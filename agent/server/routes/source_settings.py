@@ -220,11 +220,7 @@ def _live_sources(request: Request) -> LiveSources:
 
 
 def _editable() -> Services:
-    """Return the services of the tenant of the request.
-
-    Raises:
-        Forbidden: it may query certain sources only.
-    """
+    """Return the services of the tenant of the request. Raise Forbidden if it may query certain sources only."""
     services = current_tenant().services
     if _is_restricted(services):
         raise Forbidden("sources_not_editable", tenant=services.tenant)

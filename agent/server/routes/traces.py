@@ -49,11 +49,7 @@ async def again(trace_id: TraceId) -> dict[str, Any]:
 
 
 def open_run(tenant: Tenant, trace_id: str) -> tuple[Store, list[StoredEvent]]:
-    """Return the event log, and the events of a run of the tenant.
-
-    Raises:
-        NotFound: the tenant has no such run.
-    """
+    """Return the event log, and the events of a run of the tenant. Raise NotFound if the tenant has no such run."""
     store = tenant.services.store
     if store is None:
         raise NotFound("trace_unknown", trace_id=trace_id, reason=Message("no_record"))

@@ -106,11 +106,7 @@ def _nodes(sql: str, dialect: str) -> tuple[exp.Expr, ...]:
 
 @lru_cache(maxsize=_MAX_CACHED)
 def _tokens(sql: str, dialect: str) -> tuple[Token, ...]:
-    """Return the tokens of `sql`.
-
-    Raises:
-        ValueError: a string, quoted name or comment is not terminated.
-    """
+    """Return the tokens of `sql`. Raise ValueError if a string, quoted name or comment is not terminated."""
     try:
         return tuple(exact_dialect(dialect).tokenize(sql))
     except SqlglotError as error:

@@ -64,11 +64,7 @@ class Statement:
 
     @property
     def nodes(self) -> Iterator[exp.Expr]:
-        """Every node of every tree.
-
-        Raises:
-            GuardTimeout: the deadline has passed.
-        """
+        """Every node of every tree. Raise GuardTimeout if the deadline has passed."""
         for start in range(0, len(self._nodes), _NODES_PER_CLOCK):
             if thread_time() > self.deadline:
                 raise GuardTimeout()
