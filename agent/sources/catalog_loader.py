@@ -24,7 +24,7 @@ _VALUES_TIMEOUT_S = 5.0
 """Limit of a statement that reads the values of a table or column, in seconds."""
 _FIRST_VALUES_BUDGET_S = 0.5
 """Seconds for which the values of the tables sampled for the first question are read before it is answered."""
-_SMALL_SCHEMA, _FIRST_TABLES = 20, 5
+_SMALL_SCHEMA, _FIRST_TABLES = 20, 3
 """Before the first question is answered, all tables of a small schema are sampled; of a larger one only so many, if the
 others can be sampled in the background."""
 
@@ -43,8 +43,8 @@ class CatalogLoader:
     ) -> None:
         """Set the source's settings, the cache directory, and the embedder for the index.
 
-        The values of the columns `personal`, as `table.column` in lower case, are never read. Tables that `question`
-        mentions are sampled and read first.
+        The values of the columns `personal`, as `table.column` in lower case, are never read. The tables that fit
+        `question` best by their names are sampled and read first.
         """
         self._database, self._settings, self._embedder, self._personal = database, settings, embedder, personal
         self._question = question
@@ -53,6 +53,8 @@ class CatalogLoader:
         visible = settings.model_dump_json(include={"secret_columns", "schemas", "row_rules", "row_parameters"})
         self._cache = CatalogCache(cache_dir, database, (visible, *sorted(personal))) if cache_dir else None
         self._indexes = IndexCache(self._cache.index_path, embedder) if self._cache else None
+        self._index: SchemaIndex | None = None
+        """The last index, which orders the tables."""
         self._unsaved_values: ValueIndex | None = None
         """The index of all stored values if the cache cannot be written."""
 
@@ -111,13 +113,21 @@ class CatalogLoader:
         """
         return profile(self._sampler(catalog, budget_s, stop), max_tables)
 
-    def profile_first(self, catalog: Catalog, budget_s: float) -> Catalog:
-        """Return `catalog` with samples; of more than 20 tables, only five are read, and `start` takes the others.
+    def read_first(self, catalog: Catalog, budget_s: float) -> tuple[Catalog, SchemaIndex]:
+        """Return `catalog`, which was never sampled, with samples, and its index; both are cached.
 
-        Without a cache, all are read.
+        Of more than 20 tables, only three are sampled, and the index has no values; `start` completes both. Without a
+        cache, all are sampled.
         """
         is_small = self._cache is None or len(catalog.tables) <= _SMALL_SCHEMA
-        return self.profile(catalog, budget_s, max_tables=None if is_small else _FIRST_TABLES)
+        self._index = SchemaIndex(catalog, None if is_small else self._embedder)
+        catalog = self.profile(catalog, budget_s, max_tables=None if is_small else _FIRST_TABLES)
+        digest = self.store(catalog)
+        if is_small:
+            return catalog, self.index(catalog, digest)
+        if self._indexes and digest:
+            self._indexes.store(self._index, digest)
+        return catalog, self._index
 
     def store(self, catalog: Catalog) -> str | None:
         """Cache `catalog` and return its digest; None if it could not be cached."""
@@ -127,12 +137,12 @@ class CatalogLoader:
 
     def index(self, catalog: Catalog, digest: str | None) -> SchemaIndex:
         """Return the index over `catalog`: the cached one with `digest`, or else a new one, which is cached."""
-        if self._indexes is None or digest is None:
-            return SchemaIndex(catalog, self._embedder)
-        index = self._indexes.load(list(catalog.tables), digest)
+        index = self._indexes.load(list(catalog.tables), digest) if self._indexes and digest else None
         if index is None:
             index = SchemaIndex(catalog, self._embedder)
-            self._indexes.store(index, digest)
+            if self._indexes and digest:
+                self._indexes.store(index, digest)
+        self._index = index
         return index
 
     def cached_values(self) -> ValueIndex | None:
@@ -214,7 +224,7 @@ class CatalogLoader:
             catalog,
             access=self.access(catalog),
             personal=self._personal,
-            question=self._question,
+            first=self._index.rank(self._question) if self._index else (),
             budget_s=budget_s,
             timeout_s=timeout_s,
             stop=stop,

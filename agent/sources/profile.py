@@ -4,7 +4,7 @@ import math
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,7 +17,6 @@ from datasphinx.agent.retrieval.value_store import MAX_VALUE_LENGTH, ColumnValue
 from datasphinx.agent.schema.catalog import CELL_TYPES, COUNTED_ROWS, NO_TYPE, Catalog, Column, ForeignKey, Table
 from datasphinx.agent.schema.contents import parts_of
 from datasphinx.agent.schema.describe import quoted_key
-from datasphinx.agent.schema.words import content_words, words
 from datasphinx.agent.sql.database import Database
 from datasphinx.agent.sql.dialects import exact_dialect
 from datasphinx.agent.sql.execute import RowAccess, execute
@@ -61,7 +60,7 @@ class Sampler:
         *,
         access: RowAccess | None = None,
         personal: frozenset[str] = frozenset(),
-        question: str = "",
+        first: Sequence[str] = (),
         budget_s: float,
         timeout_s: float = STATEMENT_TIMEOUT_S,
         stop: Callable[[], bool] = lambda: False,
@@ -70,10 +69,11 @@ class Sampler:
 
         The budget starts after the first query, which may have to connect or to start a process. All queries are
         restricted by the row rules in `access`. The columns `personal`, as `table.column` in lower case, are never
-        read. Tables whose name or columns `question` mentions come first.
+        read. The tables `first` come before the others.
         """
         self.catalog, self.access = catalog, access
-        self._database, self._personal, self._question = database, personal, question
+        self._database, self._personal = database, personal
+        self._places = {key: place for place, key in enumerate(first)}
         self._exact = exact_dialect(catalog.dialect)
         self.warnings: list[str] = []
         self._budget_s, self._timeout_s = budget_s, timeout_s
@@ -108,16 +108,8 @@ class Sampler:
         return None
 
     def in_order(self, keys: Iterable[str]) -> list[str]:
-        """Return `keys` of tables in descending order of the number of words of the question in their names."""
-        asked = content_words(self._question)
-        if not asked:
-            return list(keys)
-
-        def count(key: str) -> tuple[int, int]:
-            table = self.catalog.tables[key]
-            return len(asked & words(table.name)), len(asked & words(" ".join(table.column_names)))
-
-        return sorted(keys, key=count, reverse=True)
+        """Return `keys` of tables in the order in which they are read."""
+        return sorted(keys, key=lambda key: self._places.get(key, len(self._places)))
 
     def is_read(self, table: Table, column: Column) -> bool:
         """Return whether the values of `column` may be read."""

@@ -387,8 +387,8 @@ def open_source(
     A cached catalog is read again in the background if it is older than `refresh_after_s` seconds or, for a database
     file, if the file has changed; the next source to be opened uses the new one. `progress` is passed to
     `datasphinx.agent.sources.reflect.reflect`, and `instructions` and `knowledge` are kept for prompts. Sampling an
-    uncached database takes about `profile_budget_s` seconds at most, beginning with the tables that `question`
-    mentions; with a cache directory, the rest is sampled in the background.
+    uncached database takes about `profile_budget_s` seconds at most, beginning with the tables that fit `question`
+    best by their names; with a cache directory, the rest is sampled in the background.
 
     Raises:
         RowRuleParameterMissing: a parameter of a row rule has no value.
@@ -407,8 +407,9 @@ def open_source(
         )
     access = loader.access(catalog)
     if entry is None:
-        catalog = loader.profile_first(catalog, profile_budget_s)
-    index = loader.index(catalog, entry.digest if entry else loader.store(catalog))
+        catalog, index = loader.read_first(catalog, profile_budget_s)
+    else:
+        index = loader.index(catalog, entry.digest)
     stamp = file_stamp(database)
     is_due = entry is None or stamp != entry.stamp or not 0 <= time() - entry.stored_at <= refresh_after_s
     is_current = entry is None or bool(stamp) and stamp == entry.stamp

@@ -185,6 +185,16 @@ def test_tables_that_the_question_mentions_are_sampled_first(tmp_path: Path, sam
     assert tables[0].startswith('"suppliers" ')
 
 
+def test_of_many_tables_those_are_sampled_that_fit_the_question_best(tmp_path: Path, sampled: list[str]) -> None:
+    path = tmp_path / "records.sqlite"
+    alter(path, *(f"CREATE TABLE record_{number} (id INTEGER, town TEXT)" for number in range(30)))
+    asked = "How many records of table 17 are there?"
+    open_url(url(path), profile_budget_s=60, question=asked, cache_dir=tmp_path / "cache").close()
+    tables = [sql.partition("FROM ")[2].split()[0] for sql in sampled if sql.startswith('SELECT "id"')]
+    assert tables[0] == '"record_17"'
+    assert len(tables) == 3
+
+
 def test_the_values_of_a_large_table_are_read_in_one_statement(
     tmp_path: Path, sampled: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
