@@ -151,14 +151,15 @@ def infer_columns(
             reader.take_flags()
         reader.find_candidate()
     marks = [mark for reader in readers if reader.kind == "number" and (mark := reader.mark)]
-    if marks.count(".") != marks.count(","):
+    is_shown = marks.count(".") != marks.count(",")
+    if is_shown:
         usual = "." if marks.count(".") > marks.count(",") else ","
     dated = [reader for reader in readers if reader.kind == "date"]
     _find_orders(work, [reader for reader in dated if reader.open_dates()])
     orders = {reader.orders[0] for reader in dated if len(reader.orders) == 1} - {"year"}
     order = orders.pop() if len(orders) == 1 else None
     _convert_dates(work, dated, order)
-    plans = [reader.plan(usual) for reader in readers]
+    plans = [reader.plan(usual if is_shown else reader.mark_of_amounts(usual)) for reader in readers]
     plans = [replace(plan, repeats=plan.cells.place in repeated) for plan in plans]
     return _with_spellings(work, plans, names)
 
@@ -310,6 +311,13 @@ class _Reader:
         texts = [(form, shape.number) for shape, form in self.numbers.items() if not shape.is_value]
         self.mark = numbers.decimal_mark(texts)
         self.kind = self._candidate()
+
+    def mark_of_amounts(self, usual: Mark) -> Mark:
+        """Return `usual`, or the mark of the countries of the currency if `₦5,000` would have three decimals."""
+        codes = {form.currency for form in self.numbers.values()} - {""}
+        known = {numbers.mark_of_currency(code) for code in codes}
+        mark = known.pop() if len(known) == 1 else None
+        return mark if mark and any(form.fraction(usual) for form in self.numbers.values()) else usual
 
     def _candidate(self) -> str:
         given = self.column.given

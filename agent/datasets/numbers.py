@@ -10,6 +10,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
+from babel import Locale
+from babel.languages import get_official_languages
+from babel.localedata import locale_identifiers
+from babel.numbers import get_decimal_symbol
+
 from datasphinx.agent.core.duckdb_text import literal
 from datasphinx.agent.datasets.locale_words import currency_codes, english_words, locale_words
 from datasphinx.agent.schema.currencies import CURRENCY_CODES
@@ -202,6 +207,18 @@ def currency_of(text: str) -> str:
     letters, sign = text[:-1], text[-1:]
     is_sign = bool(sign) and unicodedata.category(sign) == "Sc" and len(letters) <= 3
     return text if is_sign and (not letters or (letters.isalpha() and letters.isupper())) else ""
+
+
+@lru_cache
+def mark_of_currency(code: str) -> Mark | None:
+    """Return the decimal mark of all languages of the country of a currency; None if they differ.
+
+    The first two letters of an ISO 4217 code are its country.
+    """
+    languages = get_official_languages(code[:2], de_facto=True)
+    locales = [Locale.negotiate([f"{name}_{code[:2]}", name], locale_identifiers()) for name in languages]
+    marks = {get_decimal_symbol(each, numbering_system="latn") for each in locales if each}
+    return marks.pop() if len(marks) == 1 and marks <= {".", ","} else None  # type: ignore[return-value]
 
 
 def _scale_of(text: str) -> tuple[str, str]:

@@ -162,6 +162,32 @@ def test_the_order_of_one_column_decides_for_the_others(load: Any) -> None:
     assert loaded.rows == [["2024-02-01", "2024-02-13"], ["2024-03-04", "2024-03-05"]]
 
 
+@pytest.mark.parametrize(
+    ("cells", "amounts"),
+    [
+        ("₦5,000;₦750", [5000, 750]),
+        ("$5,000;$1,200", [5000, 1200]),
+        ("5.000 €;3.250 €", [5000, 3250]),
+        ("5,000 €;3,250 €", [5, 3.25]),
+        ("R$ 5.000;R$ 3.250", [5000, 3250]),
+    ],
+)
+def test_amounts_with_one_mark_are_read_as_in_the_countries_of_their_currency(
+    cells: str, amounts: list[float], load: Any
+) -> None:
+    lines = "".join(f"{at};{cell}\n" for at, cell in enumerate(cells.split(";")))
+    loaded = load("a.csv", f"id;amount\n{lines}".encode())
+
+    assert [row[1] for row in loaded.rows] == amounts
+    assert ("marks_ambiguous", "amount") in loaded.warnings
+
+
+def test_the_mark_of_another_column_is_stronger_than_that_of_the_currency(load: Any) -> None:
+    loaded = load("a.csv", b"id;price;quantity\n1;$5,000;1,5\n2;$1,200;2,5\n")
+
+    assert [row[1] for row in loaded.rows] == [5, 1.2]
+
+
 def test_a_late_cell_of_another_kind_keeps_the_column_text(load: Any) -> None:
     lines = "".join(f"{at % 50 + 10},{at % 9 + 1},2024-01-0{at % 9 + 1}\n" for at in range(30_000))
     loaded = load("a.csv", f"zip,n,day\n{lines}007,12.75,2024-01-05 13:45:00\n".encode())
