@@ -46,7 +46,7 @@ _TRUTH_WORDS = {
 """Words for a column that the options make a truth value."""
 _PLAIN = {"9", "-9", "9.9", "-9.9"}
 _ISO = re.compile("9999-99-99( 99:99(:99)?)?")
-_MARK = re.compile(r"\W+|[(\[]\w{1,3}[)\]]|\W+ ?\w{1,2}|#\S*|[^\W\d_]+:9{3}")
+_MARK = re.compile(r"\W+|[(\[]\w{1,3}[)\]]|\W+ ?[^\W\d]{1,2}|#\S*|[^\W\d_]+:9{3}")
 """A text that stands for a missing value or an error, rather than for a word: `..`, `(D)`, `: c`, `#BEZUG!`."""
 _AMOUNT = re.compile(r"(?:[^\W\d_]{2,4}\.? ?|[^\W\d_] )9[9.,' ]*")
 """A number behind an abbreviation, such as that of a currency: `KSh 9,999`."""

@@ -177,7 +177,9 @@ def _parts(prefix: str, suffix: str) -> dict[str, Any] | None:
         if not currency:
             return None
     if behind:
-        scale, behind = _scale_of(behind)
+        # Lower-case `m` is a unit or a flag except behind an amount: `$800m`.
+        is_scale = bool(currency) and behind.upper() in english_words().scales
+        scale, behind = (behind, "") if is_scale else _scale_of(behind)
         found = currency_of(behind)
         currency, behind = currency or found, "" if found else behind
     flag = behind if _FLAG.fullmatch(behind) else ""
@@ -292,7 +294,8 @@ def number_sql(text: str, forms: Sequence[NumberForm], mark: Mark, type_name: st
         sql = rf"{sql} * CASE WHEN regexp_matches({text}, '^[^0-9]*[-(]|[0-9] ?-$') THEN -1 ELSE 1 END"
     if words := sorted({form.scale for form in forms if form.scale}, key=len, reverse=True):
         cases = " ".join(
-            rf"WHEN regexp_matches({text}, {literal('[0-9] ?' + re.escape(word))}) THEN {factor_of(word):.0f}"
+            rf"WHEN regexp_matches({text}, {literal('[0-9] ?' + re.escape(word))}) "
+            f"THEN {factor_of(word) or factor_of(word.upper()):.0f}"
             for word in words
         )
         sql = f"{sql} * CASE {cases} ELSE 1 END"

@@ -70,6 +70,10 @@ NUMBERS = {
     "lira": Values("₺ 500|₺ 1.250,75", "DOUBLE", "500.0|1250.75", "currency marks"),
     "a sign without a code": Values("₿1,250|₿3", "BIGINT", "1250|3", "currency marks_ambiguous"),
     "billions": Values("2B|1.5M", "DOUBLE", "2000000000.0|1500000.0", "scaled"),
+    "millions in lower case": Values(
+        "$1.2bn|$800m|$3k", "DOUBLE", "1200000000.0|800000000.0|3000.0", "currency scaled"
+    ),
+    "below a limit": Values("<5|7|12|9", "VARCHAR", "<5|7|12|9", "mixed"),
     "German millions": Values("3 Mio. €|1,5 Mrd. €", "DOUBLE", "3000000.0|1500000000.0", "currency scaled marks"),
     "Arabic digits": Values("١٢٣|٤٥٦", "BIGINT", "123|456"),
     "Devanagari digits": Values("१२३|४,५६७", "BIGINT", "123|4567", "marks_ambiguous"),
