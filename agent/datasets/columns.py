@@ -50,14 +50,16 @@ _MARK = re.compile(r"\W+|[(\[]\w{1,3}[)\]]|\W+ ?[^\W\d]{1,2}|#\S*|[^\W\d_]+:9{3}
 """A text that stands for a missing value or an error, rather than for a word: `..`, `(D)`, `: c`, `#BEZUG!`."""
 _AMOUNT = re.compile(r"(?:[^\W\d_]{2,4}\.? ?|[^\W\d_] )9[9.,' ]*")
 """A number behind an abbreviation, such as that of a currency: `KSh 9,999`."""
-_MEASURES = re.compile(r"[A-Z]{0,2}(?:9+\W*[^\W\d_]{1,7}\W*)(?:(?:9+\W*[^\W\d_]{1,7}\W*)+|9+:99(?::99)?)")
-"""A number with a word behind it and another one, or a clock, as in durations: `9 h 99 min`, `PT9H99M`, `9 d 99:99`."""
+_MEASURES = re.compile(r"[A-Z]{0,2}(?:9+\W*[^\W\d_]{1,7}\W*)+(?:9+:99(?::99)?)?")
+"""Numbers with a word behind each, or a clock, as in durations: `9 h 99 min`, `PT9H99M`, `9 d 99:99`."""
 _MAX_WORDS = 4
 """Maximum number of words that are units of a column."""
 _HINT = re.compile(r"(?i)\bdate\b|(^|_)date|date$|дата|日期|时间")
 _FIRST_SERIAL, _LAST_SERIAL = 20_000, 80_000
 """Day numbers from 1954 to 2119; numbers outside are rarely dates."""
 _FIRST_DAY, _LAST_DAY = 19_000_101, 21_001_231
+_TIME_SCALE = 1_000_000
+"""Factor between numbers like 20240131 and those with a time like 20240131103000."""
 _MIN_DAYS = 3
 """Minimum number of cells that make numbers like 20240131 dates whatever the name of the column."""
 _LONGEST_DOUBLE = 1e15
@@ -369,10 +371,12 @@ class _Reader:
             for pick in (min, max)
         )
         is_serial = _FIRST_SERIAL <= low and high <= _LAST_SERIAL
-        is_compact = _FIRST_DAY <= low and high <= _LAST_DAY and all(shape.text == "9" for shape in integers)
+        is_compact = all(shape.text == "9" for shape in integers) and any(
+            _FIRST_DAY * scale <= low and high < (_LAST_DAY + 1) * scale for scale in (1, _TIME_SCALE)
+        )
         if is_compact and (is_wanted or (_total(integers) >= _MIN_DAYS and len(integers) == len(self.known))):
-            days = f"try_strptime({self.column.text}, '%Y%m%d')"
-            fits = self.work.run(f"SELECT count({days}) FROM {STAGING} WHERE length({self.column.text}) = 8")[0][0]
+            moments = _compact_sql(self.column.text)
+            fits = self.work.run(f"SELECT count({moments}) FROM {STAGING}")[0][0]
             self.serials = integers if fits == _total(integers) or (self.column.given and fits) else []
         elif is_wanted and (is_serial or self.column.given):
             self.serials = integers
@@ -635,7 +639,9 @@ class _Reader:
         warnings, opened = [], self.open_dates()
         if self.serials:
             is_compact = any((shape.low or 0) >= _FIRST_DAY for shape in self.serials)
-            facts = {"style": "YYYYMMDD"} if is_compact else {"count": _total(self.serials)}
+            has_time = any((shape.low or 0) > _LAST_DAY for shape in self.serials)
+            style = "YYYYMMDDHHMMSS" if has_time else "YYYYMMDD"
+            facts = {"style": style} if is_compact else {"count": _total(self.serials)}
             warnings.append(self.column.warn("date_style" if is_compact else "date_serials", facts))
         if opened and self.column.given not in _GIVEN_ORDERS:
             is_decided = len(self.orders) < 2 or usual in self.orders or self._has_one_span()
@@ -669,11 +675,14 @@ class _Reader:
         """Return the conversion to times of day, or to durations if hours exceed a day."""
         column = self.column
         times = {shape: form for shape, form in self.dates.items() if form.kind == "time"}
-        runs = f"regexp_extract_all({column.text}, '[0-9]+')"
-        clock = dates.clock_sql(column.text, runs, 0, list(times.values()))
+        has_minutes_first = any(form.has_minutes_first for form in times.values())
+        text = dates.with_hours_sql(column.text) if has_minutes_first else column.text
+        runs = f"regexp_extract_all({text}, '[0-9]+')"
+        clock = dates.clock_sql(text, runs, 0, list(times.values()))
         guarded = self._guarded(clock, list(times))
         fits, total = self.work.run(f"SELECT count(TRY_CAST({guarded} AS TIME)), count({guarded}) FROM {STAGING}")[0]
-        is_duration = fits < total or any(shape.is_value and form.hour_digits != 2 for shape, form in times.items())
+        is_long = any(shape.is_value and form.hour_digits != 2 for shape, form in times.items())
+        is_duration = fits < total or has_minutes_first or is_long
         kind = "TIME" if column.given or not is_duration else "INTERVAL"
         is_ok, warnings = self._misfits(list(times), kind)
         if not is_ok:
@@ -748,10 +757,13 @@ def _serial_sql(text: str, epoch: str) -> str:
     """Return SQL of the time that a day number of Excel, or a number like 20240131, stands for."""
     number = f"TRY_CAST({text} AS DOUBLE)"
     serial = f"TIMESTAMP '{epoch}' + to_seconds(round({number} * 86400))"
-    return (
-        f"CASE WHEN {number} BETWEEN {_FIRST_SERIAL} AND {_LAST_SERIAL} THEN {serial} "
-        f"WHEN length({text}) = 8 THEN try_strptime({text}, '%Y%m%d') END"
-    )
+    return f"CASE WHEN {number} BETWEEN {_FIRST_SERIAL} AND {_LAST_SERIAL} THEN {serial} ELSE {_compact_sql(text)} END"
+
+
+def _compact_sql(text: str) -> str:
+    """Return SQL of the time that a number like 20240131 or 20240131103000 stands for."""
+    # Without the length, shorter numbers would be dates too.
+    return f"CASE WHEN length({text}) IN (8, 14) THEN try_strptime({text}, ['%Y%m%d%H%M%S', '%Y%m%d']) END"
 
 
 def code_name(name: str) -> str:

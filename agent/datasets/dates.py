@@ -59,6 +59,8 @@ class DateForm:
     half: str = ""
     has_zone: bool = False
     is_compact: bool = False
+    has_minutes_first: bool = False
+    """Whether a time has no hours, but fractions of a second."""
 
     @property
     def is_open(self) -> bool:
@@ -85,8 +87,11 @@ def read_date(shape: str) -> DateForm | None:
             return None
         seconds = clock["rest"].count(":") > 1
         times = {"has_time": True, "hour_digits": len(clock["hour"]), "has_seconds": seconds, "half": half}
+        has_minutes_first = not seconds and len(clock["rest"]) > len(":99")
         if not day.strip(" ,"):
-            return DateForm("time", **times)
+            return DateForm("time", **times, has_minutes_first=has_minutes_first)
+        if has_minutes_first:
+            return None
         times["has_zone"] = bool(zone)
     found_day = _day_of(day.strip(" ,"))
     if not found_day or (clock and found_day.kind == "month"):
@@ -288,6 +293,15 @@ def clock_sql(text: str, runs: str, before: int, forms: Sequence[DateForm]) -> s
     parts = [f"coalesce({hour}, '0')" if not halves else f"coalesce({hour}, 0)"]
     parts += [f"coalesce(nullif({runs}[{before + at}], ''), '0')" for at in (2, 3)]
     return f"concat_ws(':', {', '.join(parts)}) || coalesce('.' || {runs}[{before + 4}], '')"
+
+
+def with_hours_sql(text: str) -> str:
+    """Return SQL of the time in the cell `text` with hours before minutes that come first: 0:01:30.5 for 01:30.5."""
+    minutes = f"TRY_CAST(split_part({text}, ':', 1) AS INTEGER)"
+    return (
+        f"CASE WHEN regexp_matches({text}, '^[0-9]+:[0-9]+[.,]') "
+        f"THEN concat_ws(':', {minutes} // 60, {minutes} % 60, split_part({text}, ':', 2)) ELSE {text} END"
+    )
 
 
 def offset_sql(text: str) -> str:
