@@ -88,6 +88,17 @@ class Dataset:
         """Name of the table in SQL."""
         return self.dataset_id
 
+    @property
+    def formats(self) -> Mapping[str, str]:
+        """The formats of columns whose cells show one: `fraction` for percentages, and the code of a currency."""
+        found = {"percent": "fraction", "currency": "currency {codes}"}
+        names = {column.name for column in self.schema}
+        return {
+            warning.column: found[warning.code].format(**warning.facts)
+            for warning in self.report.warnings
+            if warning.code in found and warning.column in names
+        }
+
     def summary(self) -> dict[str, Any]:
         """Return `dataset_id, source_type, schema, row_count` as JSON values."""
         schema = [column._asdict() for column in self.schema]

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from cachetools import LRUCache
@@ -46,6 +47,9 @@ def open_datasets(
     url = URL.create(FILES_ENGINE, database=str(path.absolute())).render_as_string(hide_password=False)
     cache_dir = registry.cache_of(ids) if is_cached else None
     source = open_source(SourceSettings(url=SecretStr(url)), limits, cache_dir=cache_dir)
+    datasets = {dataset_id: registry.dataset(dataset_id) for dataset_id in ids}
+    formats = {(name, column): shown for name, each in datasets.items() for column, shown in each.formats.items()}
+    source = replace(source, catalog=replace(source.catalog, formats=formats))
     source.database.result_cache = result_cache or ResultCache()
     return source
 

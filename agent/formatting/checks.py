@@ -63,7 +63,8 @@ def checked_formats(
 ) -> dict[str, str]:
     """Return the formats of `columns`, the output columns of `sql`: those of a model that hold, and what is known.
 
-    `percent` on a computed column needs a factor of 100 in its expression, and `fraction` must not have one. A currency
+    Values, sums, averages, minima and maxima have the format that a file shows of their column. `percent` on a computed
+    column needs a factor of 100 in its expression, and `fraction` must not have one. A currency
     has to occur in the tables of the statement, in their comments, or in `said`: the question and its knowledge. Keys
     are codes, and the years and months of a date are known from the expression.
     """
@@ -73,7 +74,11 @@ def checked_formats(
     for at, name in enumerate(columns):
         output = outputs[at] if len(outputs) == len(columns) else None
         spec = formats.get(name, given.get(name.lower(), "")).strip()
-        if _is_format(spec) and _holds(spec, output, sql, catalog, said):
+        measured = output.measured if output else None
+        shown = catalog.formats.get((measured.table.key, measured.column.name), "") if measured else ""
+        if _is_format(shown):
+            checked[name] = shown
+        elif _is_format(spec) and _holds(spec, output, sql, catalog, said):
             checked[name] = spec
         elif output and (known := _known_format(name, output, keys, catalog)):
             checked[name] = known

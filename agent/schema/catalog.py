@@ -210,6 +210,8 @@ class Catalog:
     """Names of user-defined functions and macros, in lower case."""
     composite_fields: frozenset[tuple[str, str]] = frozenset()
     """Fields of columns of composite types, as (column, field) in lower case."""
+    formats: Mapping[ColumnKey, str] = field(default_factory=dict)
+    """Formats of columns, as a model may name them, that the cells of their file show."""
     denied: frozenset[str] = frozenset()
     """Keys of the tables that row rules deny. Errors and repairs suggest none of their names."""
 

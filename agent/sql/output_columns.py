@@ -29,6 +29,8 @@ class OutputColumn:
     """Its expression, with the columns of derived tables and CTEs replaced by what computes them."""
     stored: ColumnReference | None
     """The stored column whose values it has, also their minimum, maximum or average; None if it is computed."""
+    measured: ColumnReference | None
+    """The stored column in whose unit it is: `stored`, or one of which it is a sum."""
     averaged_decimals: int | None
     """The decimal places of the amounts of which it is an average that is not rounded; None for others."""
 
@@ -62,7 +64,9 @@ def _output(node: exp.Expr, scope: Scope, query: ResolvedQuery) -> OutputColumn:
     expression = _expanded(node.unalias(), scope)
     is_average = expression.find(exp.Avg, exp.Median, exp.Div) and not expression.find(exp.Round)
     decimals = _decimals(node, scope, query) if is_average else None
-    return OutputColumn(expression, _stored(node, scope, query), decimals)
+    stored = _stored(node, scope, query, _WRAPPERS + _OF_ITS_UNIT)
+    measured = stored or _stored(node, scope, query, _WRAPPERS + _OF_ITS_UNIT + _OF_ITS_DECIMALS)
+    return OutputColumn(expression, stored, measured, decimals)
 
 
 def _expanded(node: exp.Expr, scope: Scope, depth: int = 0) -> exp.Expr:
@@ -73,12 +77,15 @@ def _expanded(node: exp.Expr, scope: Scope, depth: int = 0) -> exp.Expr:
     return node.copy().transform(replaced, copy=False)
 
 
-def _stored(node: exp.Expr, scope: Scope, query: ResolvedQuery, depth: int = 0) -> ColumnReference | None:
-    while isinstance(node, _WRAPPERS + _OF_ITS_UNIT):
+def _stored(
+    node: exp.Expr, scope: Scope, query: ResolvedQuery, functions: tuple[type[exp.Expr], ...], depth: int = 0
+) -> ColumnReference | None:
+    """Return the stored column to which only `functions` are applied."""
+    while isinstance(node, functions):
         node = node.this
     inner = inner_output(node, scope)
     if inner:
-        return _stored(*inner, query, depth + 1) if depth < _MAX_DEPTH else None
+        return _stored(*inner, query, functions, depth + 1) if depth < _MAX_DEPTH else None
     return query.column_of(node, scope)
 
 

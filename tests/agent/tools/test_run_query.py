@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from datasphinx.agent.datasets.options import LoadOptions
+from datasphinx.agent.formatting.checks import with_formats
 from datasphinx.agent.formatting.filters import condition_words
 from tests.agent.tools.conftest import Bench
 
@@ -41,6 +42,38 @@ def test_an_average_of_sums(bench: Bench, ids: Ids) -> None:
     assert ask(bench, query)["rows"] == [[14.0]]
     assert ask(bench, {"from": "r2"})["rows"] == [[14.0]]
     assert ask(bench, {"limit": 1}, dataset_id="r1")["rows"] == [["007", 30]]
+
+
+def test_aggregates_have_the_format_of_their_column_of_the_file(bench: Bench, add: Callable[[str, str], str]) -> None:
+    prices = add("prices.csv", "shop;price;rate\nA;€ 2,50;12,5 %\nB;€ 3,50;25 %\nB;€ 4,00;30 %\n")
+    bench.bench = replace(bench.bench, dataset_ids=(prices,))
+    functions = [("sum", "price"), ("avg", "price"), ("avg", "rate"), ("max", "rate"), ("count", "price")]
+    aggregations = [{"as": f"{agg} of {col}", "agg": agg, "col": col} for agg, col in functions]
+    share = {"as": "in percent", "expr": '"avg of rate" * 100'}
+    ask(bench, {"from": prices, "group_by": ["shop"], "aggregations": aggregations, "derived": [share]})
+    ask(bench, {"from": "r1", "aggregations": [{"as": "all", "agg": "sum", "col": "sum of price"}]})
+    ask(bench, {"from": prices, "derived": [{"as": "double", "expr": "price * 2"}]})
+
+    shown = {
+        name: [(each["kind"], each["unit"]) for each in kept["result"]["formats"][-6:]]
+        for name, kept in bench.bench.results.items()
+    }
+    euro, fraction, number = ("currency", "EUR"), ("fraction", ""), ("number", "")
+    assert shown["r1"] == [euro, euro, fraction, fraction, number, number]
+    assert shown["r2"] == [euro]
+    assert shown["r3"] == [("text", ""), euro, fraction, number]
+
+
+def test_what_a_file_shows_is_stronger_than_the_format_of_the_model(
+    bench: Bench, add: Callable[[str, str], str]
+) -> None:
+    rates = add("rates.csv", "shop,rate\nA,12.5%\nB,25%\n")
+    bench.bench = replace(bench.bench, dataset_ids=(rates,))
+    ask(bench, {"from": rates, "aggregations": [{"as": "rate", "agg": "avg", "col": "rate"}]})
+    kept = bench.bench.results["r1"]
+    catalog = bench.bench.open_source([rates]).catalog
+
+    assert with_formats(kept["result"], kept["sql"], catalog, {"rate": "percent"})["formats"][0]["kind"] == "fraction"
 
 
 def test_a_result_is_not_cut_for_a_later_query(bench: Bench, add: Callable[[str, str], str]) -> None:
