@@ -112,6 +112,7 @@ def _simplified(path: Path, target: Path) -> Path:
 def _read(path: Path, request: dict[str, Any]) -> dict[str, Any]:
     with calamine.CalamineWorkbook.from_path(path) as workbook:
         names = [sheet.name for sheet in workbook.sheets_metadata if sheet.typ == calamine.SheetTypeEnum.WorkSheet]
+        visible = _visible(workbook)
         read = []
         rows = 0
         for number, sheet in enumerate(_sheets(workbook, request["sheets"], names)):
@@ -129,8 +130,13 @@ def _read(path: Path, request: dict[str, Any]) -> dict[str, Any]:
                 [top, first - left, bottom, last - left]
                 for (top, first), (bottom, last) in sheet.merged_cell_ranges or ()
             ]
-            read.append({"sheet": sheet.name, "path": str(target), "left": left, "blocks": blocks, "merged": merged})
+            facts = {"sheet": sheet.name, "is_hidden": sheet.name not in visible, "path": str(target), "left": left}
+            read.append({**facts, "blocks": blocks, "merged": merged})
         return {"sheets": names, "read": read}
+
+
+def _visible(workbook: calamine.CalamineWorkbook) -> set[str]:
+    return {sheet.name for sheet in workbook.sheets_metadata if sheet.visible == calamine.SheetVisibleEnum.Visible}
 
 
 def _zero_padded(path: Path, sheet: str) -> dict[int, int]:
@@ -208,7 +214,7 @@ def _sheets(
                 raise SheetError("empty", name)
             yield sheet
         return
-    visible = {sheet.name for sheet in workbook.sheets_metadata if sheet.visible == calamine.SheetVisibleEnum.Visible}
+    visible = _visible(workbook)
     is_found = False
     for name in sorted(names, key=lambda name: name not in visible):
         sheet = workbook.get_sheet_by_name(name)

@@ -6,8 +6,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from operator import ge
 from pathlib import Path
 
+from datasphinx.agent.datasets.blocks import Block
 from datasphinx.agent.datasets.calendar_order import order_calendar_names
 from datasphinx.agent.datasets.dataset import Dataset, Report, SourceType, Upload, Warning
 from datasphinx.agent.datasets.encoding import is_text
@@ -20,7 +22,7 @@ from datasphinx.agent.datasets.readers import reader_of, readers
 from datasphinx.agent.datasets.reshape import period_columns, reshape
 from datasphinx.agent.datasets.sections import notes_below
 from datasphinx.agent.datasets.table import Layout, Part, WrittenTable, copy_json, copy_parquet, make_table, schema_of
-from datasphinx.agent.datasets.tables import FoundTable, find_tables, holds_table
+from datasphinx.agent.datasets.tables import FoundTable, find_tables, holds_table, size_of
 from datasphinx.agent.datasets.text_file import (
     CellFile,
     Head,
@@ -63,6 +65,8 @@ _VERSION = 10
 """Increase when the same file would load into a different table."""
 _DIGITS = 16
 _SHOWN_SHEETS = 12
+_FEW_ROWS, _MORE = 12, 5
+"""Rows of a table that may be no data, and how many times as many rows data have."""
 _FIRST_ROWS, _LAST_ROWS = 40, 10
 _MAX_PREVIEWED_BYTES = 100_000_000
 _SHOWN_TEXT = 60
@@ -208,8 +212,14 @@ def preview(job: Job, sheet: str | None) -> Preview | None:
 
 
 def _with_table(job: Job, first: list[CellFile]) -> list[CellFile]:
-    """Return the first sheet with a table, if `first` is a cover or a page of notes; otherwise `first`."""
-    if len(first[0].sheets) == 1 or holds_table(first[0].blocks):
+    """Return the first sheet with a table, if `first` is a cover or a page of notes; otherwise `first`.
+
+    A table of a few rows may be a list of sheets or of changes: it is passed over for one of many more rows and as many
+    columns with other names, unless that is hidden.
+    """
+    blocks = first[0].blocks
+    has_table, (rows, columns) = holds_table(blocks), size_of(blocks)
+    if len(first[0].sheets) == 1 or (has_table and (not blocks or rows > _FEW_ROWS)):
         return first
     folder = job.folder / "sheets"
     folder.mkdir()
@@ -217,8 +227,12 @@ def _with_table(job: Job, first: list[CellFile]) -> list[CellFile]:
         others = read_sheets(job.upload.path, (ALL_SHEETS,), folder, job.loading)
     except TooLarge:
         return first
-    found = next((sheet for sheet in others if holds_table(sheet.blocks)), None)
-    if found is None:
+    tables = [sheet for sheet in others if holds_table(sheet.blocks)]
+    if has_table:
+        least = _MORE * rows, columns
+        tables = [sheet for sheet in tables if not sheet.is_hidden and all(map(ge, size_of(sheet.blocks), least))]
+    found = next(iter(tables), None)
+    if found is None or _share_names(blocks, found.blocks):
         return first
     heads = {
         other.sheet or "": [[text.strip().casefold() for text, _ in row] for row in other.blocks[0].rows]
@@ -226,6 +240,19 @@ def _with_table(job: Job, first: list[CellFile]) -> list[CellFile]:
         if other is not found and other.blocks
     }
     return [replace(found, heads=heads)]
+
+
+def _share_names(blocks: Sequence[Block], others: Sequence[Block]) -> bool:
+    """Return whether a row of texts on one sheet has most of the texts of one on the other, as headers do."""
+    rows, other_rows = (
+        [
+            {text.casefold() for text, is_value in row if text.strip() and not is_value}
+            for block in each
+            for row in block.rows
+        ]
+        for each in (blocks, others)
+    )
+    return any(_are_like(row, other) for row in rows for other in other_rows if len(row) > 1)
 
 
 @dataclass(frozen=True)

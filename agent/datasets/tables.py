@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
+from math import inf
 
 from datasphinx.agent.datasets.blocks import Block, CellPair, Region
 from datasphinx.agent.datasets.header import HeaderFinder
@@ -116,6 +117,13 @@ def holds_table(blocks: Sequence[Block]) -> bool:
     A cover or a page of notes has neither. A sheet whose blocks are unknown is large, and counts as a table.
     """
     return not blocks or any(_is_table(block.rows) for block in blocks)
+
+
+def size_of(blocks: Sequence[Block]) -> tuple[float, float]:
+    """Return the most rows of a block and the most columns; both are infinite if the blocks are unknown."""
+    if not blocks:
+        return inf, inf
+    return max(each.last - each.first + 1 for each in blocks), max(len(row) for each in blocks for row in each.rows)
 
 
 def _is_table(rows: Sequence[Sequence[CellPair]]) -> bool:

@@ -57,6 +57,8 @@ class CellFile:
     merged: tuple[Merged, ...] = ()
     sheet: str | None = None
     sheets: tuple[str, ...] = ()
+    is_hidden: bool = False
+    """Whether the sheet is hidden."""
     first_row: int = 0
     """Row of the sheet, from 0, in which the cells begin."""
     left: int = 0

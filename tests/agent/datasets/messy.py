@@ -9,6 +9,7 @@ import openpyxl
 from openpyxl.worksheet.worksheet import Worksheet
 
 Rows = list[list[object]]
+SHOPS: Rows = [[f"S{at}", at, at % 3] for at in range(1, 21)]
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,18 @@ def after(*first: list[object]) -> Callable[[Worksheet], None]:
         rows(*first)(sheet)
         for number, name in enumerate(("may", "june")):
             rows(["shop", "sold"], ["A", 1 + number], ["B", 3 + number])(sheet.parent.create_sheet(name))
+
+    return fill
+
+
+def before_data(*first: list[object], is_hidden: bool = False) -> Callable[[Worksheet], None]:
+    """A sheet of `first`, then one with 20 rows of data."""
+
+    def fill(sheet: Worksheet) -> None:
+        rows(*first)(sheet)
+        data = sheet.parent.create_sheet("data")
+        rows(["shop", "sold", "back"], *SHOPS)(data)
+        data.sheet_state = "hidden" if is_hidden else "visible"
 
     return fill
 
@@ -139,6 +152,23 @@ MESSY = {
         after(["name", "city", "team"], ["Ann", "Riga", "red"], ["Bob", "Oslo", "blue"]),
         {"name": "VARCHAR", "city": "VARCHAR", "team": "VARCHAR"}, [["Ann", "Riga", "red"], ["Bob", "Oslo", "blue"]],
         {("other_sheets", "")}, {"sheet": "Sheet"},
+    ),
+    "a list of sheets before the table": Messy(
+        before_data(["Inhalt"], ["Nr.", "Blatt"], [1, "data"], [2, "Hinweise"]),
+        {"shop": "VARCHAR", "sold": "BIGINT", "back": "BIGINT"}, SHOPS, {("other_sheets", "")}, {"sheet": "data"},
+    ),
+    "a list of changes before the table": Messy(
+        before_data(["version", "since", "by"], ["1.0", date(2024, 1, 1), "Ann"], ["1.1", date(2024, 2, 1), "Bob"]),
+        {"shop": "VARCHAR", "sold": "BIGINT", "back": "BIGINT"}, SHOPS, {("other_sheets", "")}, {"sheet": "data"},
+    ),
+    "a short table before one with the same columns": Messy(
+        before_data(["shop", "sold", "back"], ["A", 1, 0], ["B", 2, 1]),
+        {"shop": "VARCHAR", "sold": "BIGINT", "back": "BIGINT"}, [["A", 1, 0], ["B", 2, 1]],
+        {("other_sheets", "")}, {"sheet": "Sheet"},
+    ),
+    "a short table before a hidden sheet": Messy(
+        before_data(["item", "count"], ["A", 1], ["B", 2], is_hidden=True),
+        {"item": "VARCHAR", "count": "BIGINT"}, [["A", 1], ["B", 2]], {("other_sheets", "")}, {"sheet": "Sheet"},
     ),
     "a cover alone": Messy(
         rows(["Sales of 2026"], ["Prepared by Ann"]), {"Sales of 2026": "VARCHAR"}, [["Prepared by Ann"]],
