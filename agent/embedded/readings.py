@@ -283,12 +283,8 @@ class _Words(QueryReader):
 
     def _derived(self, column: exp.Column, select: exp.Select) -> str | None:
         """Return the words for a column that a query in FROM computes."""
-        for alias, source in self.sources(select).items():
-            if isinstance(source, exp.Select) and column.table.lower() in ("", alias):
-                for item in source.expressions:
-                    if item.alias_or_name.lower() == column.name.lower():
-                        return self.name(unwrapped(item), source)
-        return None
+        value, own = self.resolved(column, select)
+        return self.name(unwrapped(value), own) if own is not select else None
 
     def _figure(self, node: exp.AggFunc, select: exp.Select) -> str | None:
         operand = node.this

@@ -381,8 +381,7 @@ class QueryReader:
     def _stored(self, node: exp.Expr, select: exp.Select) -> Iterator[tuple[Column, Table]]:
         """Yield the stored columns that `node` may be, with their tables."""
         origin = self.origin(node, select) if isinstance(node, exp.Column) else None
-        for table in map(self.catalog.tables.__getitem__, self.catalog.keys_named(origin.table) if origin else ()):
-            yield from ((one, table) for one in table.columns if origin and one.name.lower() == origin.column.lower())
+        yield from self._columns_of(origin) if origin else ()
 
     def is_secret(self, node: exp.Expr) -> bool:
         """Return whether `node` contains a column that has the name of a secret one."""
@@ -448,7 +447,7 @@ class QueryReader:
         named = [item.this for item in aliases if item.alias.lower() == column.name.lower()]
         for source in candidates:
             if isinstance(source, str):
-                if len(candidates) == 1 and not named or self._has_column(source, column.name):
+                if len(candidates) == 1 and not named or any(self._columns_of(_Origin(source, column.name))):
                     return source
             elif isinstance(source, exp.Select) and (output := self._output(column.name, source)) is not None:
                 # Of a query that is read twice, the output does not say which of them is meant.
@@ -472,13 +471,9 @@ class QueryReader:
         keys = self.catalog.keys_named(source) if isinstance(source, str) else ()
         return self.catalog.tables[keys[0]] if len(keys) == 1 else None
 
-    def _has_column(self, table: str, column: str) -> bool:
-        return any(
-            stored.name.lower() == column.lower()
-            for key, known in self.catalog.tables.items()
-            if key.rpartition(".")[2].lower() == table.lower()
-            for stored in known.columns
-        )
+    def _columns_of(self, origin: _Origin) -> Iterator[tuple[Column, Table]]:
+        for table in map(self.catalog.tables.__getitem__, self.catalog.keys_named(origin.table)):
+            yield from ((one, table) for one in table.columns if one.name.lower() == origin.column.lower())
 
 
 def singular(words: str) -> str:
