@@ -489,9 +489,10 @@ class SpecProblem:
             return str(self)
         if not self.path:
             return render("spec_wrong", language)
+        problem = Message("spec_place_wrong", place=self.path)
         if not self.nearest:
-            return render("spec_place_wrong", language, place=self.path)
-        return render("spec_place_wrong_nearest", language, place=self.path, nearest=", ".join(self.nearest))
+            return problem.in_language(language)
+        return render("with_nearest", language, problem=problem, nearest=", ".join(self.nearest))
 
 
 @dataclass(eq=False)

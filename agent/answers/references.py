@@ -671,7 +671,7 @@ def _names(names: Sequence[str], facts: ResultFacts, most: int) -> str:
     if len(names) <= most:
         return joined(names, facts.language)
     shown = list_mark(names, facts.language).join(names[:_MAX_LISTED])
-    return render("rows_and_more", facts.language, names=shown, count=len(names) - _MAX_LISTED)
+    return render("names_and_more", facts.language, names=shown, count=len(names) - _MAX_LISTED)
 
 
 def _number(number: Decimal, fmt: ColumnFormat, facts: ResultFacts) -> _Value:

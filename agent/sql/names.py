@@ -466,6 +466,5 @@ def _explain(column: exp.Column, scope: Scope, catalog: Catalog) -> Message:
     tables = [table_of(source, catalog) for source in read if isinstance(source, exp.Table)]
     nearest = nearest_names(column.name, catalog, [table.key for table in tables if table])
     name = column.sql(dialect=catalog.dialect)
-    if nearest:
-        return Message("column_unknown_nearest", column=name, nearest=", ".join(nearest))
-    return Message("column_unknown", column=name)
+    problem = Message("column_unknown", column=name)
+    return Message("with_nearest", problem=problem, nearest=", ".join(nearest)) if nearest else problem

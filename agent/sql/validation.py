@@ -77,9 +77,9 @@ def _told(finding: Finding, catalog: Catalog) -> str:
     """Return `finding` as text, for an unknown table with the nearest names."""
     if not isinstance(finding.explanation, Message):
         return str(finding)
-    name = finding.explanation.facts["name"]
-    nearest = ", ".join(nearest_tables(name.rpartition(".")[2], catalog))
-    return Message("table_not_in_catalog_nearest", name=name, nearest=nearest) if nearest else finding.explanation
+    problem = finding.explanation
+    nearest = ", ".join(nearest_tables(problem.facts["name"].rpartition(".")[2], catalog))
+    return Message("with_nearest", problem=problem, nearest=nearest) if nearest else problem
 
 
 def find_problem(sql: str, catalog: Catalog) -> StatementError | None:
