@@ -19,7 +19,7 @@ from pydantic import SecretStr
 from sqlglot import exp
 
 from benchmarks import spider
-from datasphinx.agent.generation.doubts import Mentions, doubts_about
+from datasphinx.agent.generation.doubts import Mentions, doubts_on_rows
 from datasphinx.agent.settings import SourceSettings
 from datasphinx.agent.sources.source import Source, open_source
 from datasphinx.agent.sql.guard import parse
@@ -70,12 +70,12 @@ def measure(questions: Sequence[Mapping[str, Any]], open_database: Callable[[str
         source = open_database(line["db_id"])
         selection = source.catalog.selection()
         said = Mentions(line["question"], values=source.linked_values(line["question"], selection))
-        found = doubts_about(line["sql"], said, source.catalog, TODAY)
+        found = doubts_on_rows(line["sql"], said, source, TODAY)
         warnings = [one for one in source.warnings_about(line["sql"]) if getattr(one, "code", "") not in _EMPTY_ROWS]
         counts.update(right=1, doubtful=bool(found), warned=bool(warnings), validated=bool(found or warnings))
         for kind, wrong in altered(line["sql"], source) if not found else ():
             counts[kind] += 1
-            counts[f"{kind} caught"] += bool(doubts_about(wrong, said, source.catalog, TODAY))
+            counts[f"{kind} caught"] += bool(doubts_on_rows(wrong, said, source, TODAY))
     shares = {name: counts[name] / counts["right"] for name in ("doubtful", "warned", "validated")}
     caught = {f"{kind} caught": counts[f"{kind} caught"] / counts[kind] for kind in ("value", "output")}
     return {name: round(share, 3) for name, share in (shares | caught).items()}

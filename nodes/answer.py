@@ -34,7 +34,7 @@ from datasphinx.agent.generation.definitions import (
     defined_conditions,
     unused_definitions,
 )
-from datasphinx.agent.generation.doubts import doubts_of
+from datasphinx.agent.generation.doubts import absent_names, doubts_of
 from datasphinx.agent.generation.ends_of_dates import ends_of_dates
 from datasphinx.agent.generation.execution import finds_nothing
 from datasphinx.agent.generation.follow_ups import AskedForm, remembered
@@ -317,7 +317,8 @@ def _tell_doubts(told: Answer, rows: _Rows, *, is_checked: bool) -> bool:
         # The model has seen them all before it confirmed the statement.
         return False
     warnings = rows.source.warnings_about(rows.sql) if finds_nothing(rows.result) else ()
-    missing = [one for one in warnings if isinstance(one, Message) and names_missing_value(one)]
+    absent = absent_names(rows.sql, rows.question, rows.source) if warnings else ()
+    missing = [one for one in warnings if isinstance(one, Message) and names_missing_value(one) and one not in absent]
     objections, language = _objection(rows), rows.question.language
     doubts = [*rows.source.doubts_and_notes(rows.sql)[0], *missing, *objections]
     for doubt in doubts:

@@ -10,6 +10,7 @@ from datasphinx.agent.generation.attempts import candidates_of, current, reworde
 from datasphinx.agent.generation.blank_results import may_be_mistaken
 from datasphinx.agent.generation.ends_of_dates import ends_of_dates
 from datasphinx.agent.generation.execution import Execution, execute_with_repair, finds_nothing, updated_selection
+from datasphinx.agent.generation.question import question_of
 from datasphinx.agent.generation.result_summary import summary_of
 from datasphinx.agent.record.step import note
 from datasphinx.agent.routes import (
@@ -113,7 +114,7 @@ def _blank_doubt(execution: Execution, state: State, services: Services) -> list
     if not services.roles.checks_sql or validation_of(state, services.settings) != "if doubtful":
         return []
     sql, source = execution.sql, execution.source
-    if not may_be_mistaken(sql, source):
+    if not may_be_mistaken(sql, question_of(state), source):
         return []
     ends = ends_of_dates(sql, source)
     told = (f"{end.column} {'ends' if end.is_last else 'begins'} on {end.value}" for end in ends)

@@ -10,7 +10,7 @@ from datasphinx.agent.errors import StatementError
 from datasphinx.agent.generation.agreement import with_agreement
 from datasphinx.agent.generation.attempts import attempts_with, candidates_of, current, judged_wrong, with_facts
 from datasphinx.agent.generation.definitions import departures
-from datasphinx.agent.generation.doubts import doubts_of
+from datasphinx.agent.generation.doubts import absent_names, doubts_of
 from datasphinx.agent.generation.execution import finds_nothing
 from datasphinx.agent.generation.prompt import question_messages
 from datasphinx.agent.generation.question import Question, question_of
@@ -236,11 +236,9 @@ def _doubts_about(
         *departures(question.asked, source, sql),
         *doubts_of(question, assumptions, source, sql, services.today_of(source)),
     ]
-    return [
-        *statement.get("doubts", ()),
-        *found[:_MAX_WARNINGS],
-        *source.warnings_about(sql)[:_MAX_WARNINGS],
-    ]
+    absent = absent_names(sql, question, source)
+    warnings = [warning for warning in source.warnings_about(sql) if warning not in absent]
+    return [*statement.get("doubts", ()), *found[:_MAX_WARNINGS], *warnings[:_MAX_WARNINGS]]
 
 
 def _needs_validation(attempts: Sequence[Attempt], doubts: Sequence[str]) -> bool:

@@ -7,7 +7,9 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
 from datasphinx.agent.errors import StatementError
+from datasphinx.agent.generation.doubts import absent_names
 from datasphinx.agent.generation.ends_of_dates import ends_of_dates
+from datasphinx.agent.generation.question import Question
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.joined_rows import conditions_of
 from datasphinx.agent.sql.names import ColumnReference, ResolvedQuery, resolved_query
@@ -19,28 +21,30 @@ class _Untried(Exception):
     """A condition cannot be tried alone."""
 
 
-def may_be_mistaken(sql: str, source: Source) -> bool:
+def may_be_mistaken(sql: str, question: Question, source: Source) -> bool:
     """Return whether the blank result of `sql` may come from a mistake.
 
     It does not if tables are joined along keys, and some row fulfils the conditions on each column: then none fulfils
-    all of them. Conditions that compare with no value, as IS NULL does, are what was asked. Dates before the first
-    or after the last one are told to the user. A statement with other conditions may be mistaken.
+    all of them. Conditions that compare with no value, as IS NULL does, or with a name that none is like are what was
+    asked. Dates before the first or after the last one are told to the user. A statement with other conditions may be
+    mistaken.
     """
     query = resolved_query(sql, source.catalog)
     if query is None or any(select.find(*_OTHER_CONDITIONS) for _, select in query.selects()):
         return True
-    ends = {end.column.lower() for end in ends_of_dates(sql, source)}
+    known = {end.column.lower() for end in ends_of_dates(sql, source)}
+    known |= {"{table}.{column}".format_map(one.facts).lower() for one in absent_names(sql, question, source)}
     try:
         # What an exclusion finds is what must not be there.
         scopes = [scope for scope, select in query.selects() if select.find_ancestor(exp.Not) is None]
-        probes = [probe for scope in scopes for probe in _probes(scope, query, ends)]
+        probes = [probe for scope in scopes for probe in _probes(scope, query, known)]
         return not all(source.execute(probe.sql(dialect=query.dialect))["rows"] for probe in probes)
     except (StatementError, _Untried):
         return True
 
 
-def _probes(scope: Scope, query: ResolvedQuery, ends: set[str]) -> Iterator[exp.Select]:
-    """Yield for the conditions on each column of `scope` a statement that finds a row which fulfils them.
+def _probes(scope: Scope, query: ResolvedQuery, known: set[str]) -> Iterator[exp.Select]:
+    """Yield for the conditions on each column of `scope` but the `known` a statement that finds a row for them.
 
     Raises:
         _Untried: a condition is neither about one table of `scope` nor a join along a key.
@@ -61,7 +65,7 @@ def _probes(scope: Scope, query: ResolvedQuery, ends: set[str]) -> Iterator[exp.
             if not _is_key(condition, query, scope):
                 raise _Untried
         elif any(literal.name.strip() for literal in condition.find_all(exp.Literal)):
-            if ends.isdisjoint(str(place).lower() for place in places.values()):
+            if known.isdisjoint(str(place).lower() for place in places.values()):
                 tested[names.pop(), frozenset(places)].append(condition)
     yield from (_probe(scope, name, conditions) for (name, _), conditions in tested.items())
 

@@ -15,7 +15,9 @@ from typing import NamedTuple
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
+from datasphinx.agent.errors import StatementError
 from datasphinx.agent.generation.definitions import relevant_knowledge
+from datasphinx.agent.generation.execution import finds_nothing
 from datasphinx.agent.generation.question import Question
 from datasphinx.agent.knowledge.prompt import definition_text
 from datasphinx.agent.messages import Language, Message, language_of
@@ -23,9 +25,13 @@ from datasphinx.agent.retrieval.linked_values import LinkedValue, coded_values
 from datasphinx.agent.schema.catalog import Catalog, Column, Table
 from datasphinx.agent.schema.codes import codes_in
 from datasphinx.agent.schema.describe import one_line
+from datasphinx.agent.schema.personal import personal_content
 from datasphinx.agent.schema.words import han_runs, normal_form, spelt_words, stem
 from datasphinx.agent.sources.source import Source
-from datasphinx.agent.sql.names import ColumnReference, ResolvedQuery, resolved_query
+from datasphinx.agent.sql.compare import comparison_key
+from datasphinx.agent.sql.dialects import print_statement
+from datasphinx.agent.sql.guard import parse
+from datasphinx.agent.sql.names import ColumnReference, ResolvedQuery, key_of, referenced_names, resolved_query
 from datasphinx.agent.sql.output_columns import OutputColumn, output_columns
 from datasphinx.agent.sql.summary import days_in, period_unit
 
@@ -44,6 +50,7 @@ _MIN_TEXT = 4
 _FEW_VALUES = 12
 """Columns with up to as many stored values are kinds, which a question may name in other words."""
 _MAX_CHARS, _MAX_DIGITS, _MAX_COLUMNS = 100, 30, 3
+_IGNORED = "question_part_ignored"
 
 
 @dataclass(frozen=True)
@@ -67,7 +74,60 @@ def doubts_of(
 ) -> tuple[Message, ...]:
     """Return the doubts about `sql` as the statement of `question`, made under `assumptions`."""
     said = _mentions(question, assumptions, source)
-    return source.memoized(("doubts", sql, said, today), lambda: doubts_about(sql, said, source.catalog, today))
+    if question.sql_only:
+        # Nothing may be executed.
+        return source.memoized(("doubts", sql, said, today), lambda: doubts_about(sql, said, source.catalog, today))
+    return source.memoized(("doubts on rows", sql, said, today), lambda: doubts_on_rows(sql, said, source, today))
+
+
+def absent_names(sql: str, question: Question, source: Source) -> list[Message]:
+    """Return the warnings about names of the question that no row has, if all are known and none is like them.
+
+    Then there is nothing that could be meant instead. Columns of a few kinds may have the same thing in other words.
+    """
+    said = f" {normal_form(' '.join(question.asked.texts))} "
+    found = []
+    for warning in source.warnings_about(sql):
+        if isinstance(warning, Message) and warning.code == "value_not_stored":
+            table = source.catalog.tables[warning.facts["table"]]
+            column = table.column(warning.facts["column"])
+            is_known = source.values.is_complete(table.key, column.name) and (column.distinct or 0) > _FEW_VALUES
+            is_said = f" {normal_form(warning.facts['value'])} " in said
+            if is_known and is_said and not personal_content(source.catalog, table, column):
+                found.append(warning)
+    return found
+
+
+def doubts_on_rows(sql: str, said: Mentions, source: Source, today: date) -> tuple[Message, ...]:
+    """Return the doubts about `sql`, without those about stored values with which the statement has the same result."""
+    found = doubts_about(sql, said, source.catalog, today)
+    links = {one_line(link.phrase, _MAX_CHARS): link for link in said.values}
+    ignored = [links.get(str(doubt.facts["part"])) for doubt in found if doubt.code == _IGNORED]
+    needless = {link.phrase for link in ignored if link and _changes_nothing(sql, link, source)}
+    return tuple(doubt for doubt in found if doubt.code != _IGNORED or doubt.facts["part"] not in needless)
+
+
+def _changes_nothing(sql: str, link: LinkedValue, source: Source) -> bool:
+    """Return whether `sql` has the same rows, and some, if of the table of `link` only those with its value count.
+
+    A statement that reads the column may compare it with another value.
+    """
+    catalog = source.catalog
+    if f"{link.table}.{link.column}".lower() in map(str.lower, referenced_names(sql, catalog).columns):
+        return False
+    column, (tree,) = catalog.tables[link.table].column(link.column), parse(sql, catalog.dialect)
+    tables = [table for table in tree.find_all(exp.Table) if key_of(table, catalog) == link.table]
+    for table in tables:
+        value = exp.Literal(this=link.value, is_string=column.type_class != "number")
+        named = exp.column(link.column, table=table.alias_or_name, quoted=True)
+        if select := table.parent_select:
+            select.where(exp.EQ(this=named, expression=value), copy=False)
+    try:
+        results = [source.execute(each) for each in (sql, print_statement(tree, catalog.dialect))] if tables else []
+    except StatementError:
+        return False
+    keys = {comparison_key(result, ordered=False) for result in results}
+    return len(keys) == 1 and not finds_nothing(results[0])
 
 
 def _mentions(question: Question, assumptions: Sequence[str], source: Source) -> Mentions:
@@ -124,7 +184,7 @@ def doubts_about(sql: str, said: Mentions, catalog: Catalog, today: date) -> tup
     left_out = dict.fromkeys([*figures, *_unused_values(said, parts)])
     added = dict.fromkeys([*_unsaid_numbers(said, parts), *_unsaid_texts(said, parts)])
     return (
-        *(Message("question_part_ignored", part=one_line(part, _MAX_CHARS)) for part in left_out),
+        *(Message(_IGNORED, part=one_line(part, _MAX_CHARS)) for part in left_out),
         *(
             Message("question_column_ignored", part=one_line(part, _MAX_CHARS), columns=_listed(columns))
             for part, columns in dict(_unused_columns(said, parts)).items()
@@ -511,7 +571,9 @@ def _unused_columns(said: Mentions, parts: _Parts) -> Iterator[tuple[str, Collec
     for phrase in longest:
         name, columns = named[phrase]
         is_read = not parts.columns.isdisjoint(map(str.lower, columns))
-        if not is_read and not any(own.issuperset(phrase) for own in parts.names):
+        # The word may also be the whole text that is compared: "pubs" beside kind = 'pub' is no column.
+        is_text = any(_stems(literal.name) == phrase for literal, _ in parts.compared)
+        if not is_read and not is_text and not any(own.issuperset(phrase) for own in parts.names):
             yield name, columns
     for text, meant in said.columns:
         if parts.columns.isdisjoint(map(str.lower, meant)):

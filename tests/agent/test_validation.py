@@ -48,6 +48,17 @@ def test_right_statement_passes_unchanged(scripted: MakeAgent) -> None:
     ]
 
 
+def test_a_name_that_no_row_has_is_not_checked(scripted: MakeAgent) -> None:
+    sql = "SELECT COUNT(*) AS n FROM customers WHERE country = '{}'"
+    for place, checks in (("Iceland", 0), ("Germny", 1)):
+        answers = {"GeneratedSQL": [{"sql": sql.format(place)}] * 2, "SQLValidation": [VALID]}
+        agent = scripted(answers, enable_sql_validation=None)
+        output = final(walk(agent, f"Do we have customers in {place}?"))
+
+        assert (output["value"], output["status"]) == (0, "ok")
+        assert calls(agent).get("SQLValidation", 0) == checks
+
+
 @pytest.mark.parametrize(
     ("question", "generated", "corrected", "columns"),
     [

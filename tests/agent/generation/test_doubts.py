@@ -3,15 +3,19 @@
 from contextlib import closing
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
 
 import pytest
 
-from datasphinx.agent.generation.doubts import Mentions, doubts_about, doubts_of
+from datasphinx.agent.generation.doubts import Mentions, absent_names, doubts_about, doubts_of, doubts_on_rows
 from datasphinx.agent.generation.question import Question
 from datasphinx.agent.retrieval.linked_values import LinkedValue
 from datasphinx.agent.schema.catalog import Catalog, Column, ForeignKey, Table
 from datasphinx.agent.services import Services
-from datasphinx.agent.settings import load_settings
+from datasphinx.agent.settings import SourceSettings, load_settings
+from datasphinx.agent.sources.source import open_source
+from datasphinx.agent.types import Limits
+from tests.support.databases import make_database, url
 
 TODAY = date(2026, 5, 4)
 PRODUCTS = Table(
@@ -189,6 +193,53 @@ def test_a_value_of_a_table_that_no_key_connects_is_not_meant() -> None:
     question, counted = "How many sales in Berlin?", "SELECT COUNT(*) FROM sales"
     assert "“Berlin”" in doubts(question, counted, values=[LinkedValue("sales", "city", "Berlin", "Berlin")])
     assert doubts(question, counted, values=[LinkedValue("people", "name", "Berlin", "Berlin")]) == ""
+
+
+def test_a_value_with_which_the_result_is_the_same_is_not_missed(tmp_path: Path) -> None:
+    setup = [
+        "CREATE TABLE hotels (hotel_id INTEGER PRIMARY KEY, country TEXT, city TEXT)",
+        "CREATE TABLE rooms (room_id INTEGER PRIMARY KEY, hotel_id INTEGER REFERENCES hotels, kind TEXT)",
+        "INSERT INTO hotels VALUES (1, 'Iceland', 'Akureyri'), (2, 'Iceland', 'Husavik'), (3, 'Norway', 'Bergen')",
+        "INSERT INTO rooms VALUES (1, 1, 'single'), (2, 1, 'double'), (3, 3, 'single')",
+    ]
+    database = make_database(tmp_path, *setup)
+    with closing(open_source(SourceSettings(url=url(database)), Limits(5, 100))) as source:
+        source.complete_values()
+
+        def found(question: str, sql: str) -> str:
+            said = Mentions(question, values=source.linked_values(question, source.catalog.selection()))
+            return "; ".join(doubts_on_rows(sql, said, source, TODAY))
+
+        in_city = "SELECT COUNT(*) FROM hotels WHERE city IN ('Akureyri', 'Husavik')"
+        assert found("Hotels in Akureyri and Husavik, Iceland?", in_city) == ""
+        assert "“Iceland”" in found("How many hotels in Iceland?", "SELECT COUNT(*) FROM hotels")
+        # The condition on the other value, or the lack of rows, may be the mistake.
+        assert "“Iceland”" in found("Hotels in Iceland?", "SELECT COUNT(*) FROM hotels WHERE country <> 'Norway'")
+        assert "“Iceland”" in found("Hotels in Iceland?", "SELECT city FROM hotels WHERE city = 'Oslo'")
+        without = "SELECT city FROM hotels h WHERE NOT EXISTS (SELECT 1 FROM rooms r WHERE r.hotel_id = h.hotel_id)"
+        assert found("Which hotels are without a single room?", without) == ""
+        assert "“double”" in found("Which hotels are without a double room?", without)
+
+
+def test_a_column_with_the_name_of_a_text_that_is_compared_is_not_meant() -> None:
+    question, sql = "How many sales did prices get?", "SELECT COUNT(*) FROM sales WHERE city = '{}'"
+    assert doubts(question, sql.format("Price")) == ""
+    assert "“price”" in doubts(question, sql.format("Berlin"))
+
+
+def test_a_name_that_no_row_has_is_no_doubt_if_none_is_like_it() -> None:
+    with closing(Services(load_settings())) as services:
+        source = services.source(None)
+
+        def absent(place: str, column: str = "country") -> int:
+            sql = f"SELECT COUNT(*) FROM customers WHERE {column} = '{place}'"
+            return len(absent_names(sql, Question("Customers in Iceland, USA or Germny? Any Jon Smth?", {}), source))
+
+        # Others have another name of what is said, or a similar one; or nobody said it; or persons have it.
+        assert [absent(place) for place in ("Iceland", "USA", "Germny", "Norway", "Spain")] == [1, 0, 0, 0, 0]
+        assert absent("Jon Smth", "name") == 0
+        # A few kinds may be called otherwise.
+        assert absent("Iceland", "segment") == 0
 
 
 def test_a_short_code_is_meant_only_as_it_is_written() -> None:
