@@ -168,11 +168,7 @@ class Models:
         self._is_open = False
 
     def of(self, role: ModelRole | None = None) -> ModelClient:
-        """Return the client of the model for `role`, by default that for all roles without their own.
-
-        Raises:
-            ConfigurationError, DriverMissing, Unavailable: see `connect_model`.
-        """
+        """Return the client of the model for `role`, by default that for all roles without their own."""
         own_role = role if self._model is None and role in self.settings.llm_models else None
         with self._lock:
             if own_role not in self._clients:
@@ -190,11 +186,7 @@ class Models:
         return connect_model(self.settings.for_role(role))
 
     def open(self) -> None:
-        """Build the client of the model that writes statements, without a request; the embedded model is loaded.
-
-        Raises:
-            DatasphinxError: as for `of`.
-        """
+        """Build the client of the model that writes statements, without a request; the embedded model is loaded."""
         if self._model is None and not self._is_open:
             connect_model(self.settings.for_role("generate"))
             self._is_open = True

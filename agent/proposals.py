@@ -148,12 +148,7 @@ def accept(services: Services, proposal_id: str, author: str, remark: str | None
 
 
 def reject(services: Services, proposal_id: str, reviewer: str) -> Proposal:
-    """Close a proposal without an entry, and return it.
-
-    Raises:
-        NotFound: there is no such proposal.
-        Conflict: it has been reviewed before.
-    """
+    """Close a proposal without an entry. Raise NotFound without it, and Conflict if it is closed already."""
     proposal, store = find_proposal(services, proposal_id)
     rejected = replace(proposal, status="rejected", reviewed_by=reviewer)
     store.change(rejected, "open")

@@ -95,11 +95,7 @@ class ReplayServices(Services):
         self._parts: list[ReplayServices] = []
 
     def of_part(self, part_id: str) -> Services:
-        """Return the services with the recorded run for a question of the report.
-
-        Raises:
-            NotFound: it is not on the record.
-        """
+        """Return the services with the recorded run for a question of the report. Raise NotFound if there is none."""
         trace_id = self._traces.get(part_id)
         if not trace_id:
             raise NotFound("trace_unknown", trace_id=part_id, reason=Message("run_begin_missing"))

@@ -186,11 +186,7 @@ class Services:
         return self._open_sources.source(name or self.choices[0], question)
 
     def source_with_tables(self, name: str | None, question: str = "") -> Source:
-        """Return the source for `question`, as `source` does; the schema is reloaded if it was empty when it was read.
-
-        Raises:
-            Unanswered: the source has no table.
-        """
+        """Return the `source`, whose schema is read again if it was empty. Raise Unanswered if it has no table."""
         source = self.source(name, question)
         if not source.catalog.tables:
             source = self.refresh(name) or source
@@ -199,11 +195,7 @@ class Services:
         return source
 
     def settings_of(self, name: str) -> SourceSettings:
-        """Return the settings of the source with this name or URL.
-
-        Raises:
-            SourceNotFound: it is neither a name nor a URL, or it may not be queried here.
-        """
+        """Return the settings of this source. Raise SourceNotFound for neither a name nor a URL that is allowed."""
         if name == SAMPLE and SAMPLE not in self.settings.sources:
             return SourceSettings(url=SecretStr(self.sample_url()), knowledge=SAMPLE_KNOWLEDGE)
         return source_settings(name, self.settings, any_source=self.any_source)
@@ -281,11 +273,7 @@ class Services:
             self._with_models.clear()
 
     def refresh(self, name: str | None = None) -> Source | None:
-        """Reload the schema of a source for all later questions, and return the source; None if nothing changed.
-
-        Raises:
-            SourceUnreachable: the database does not respond.
-        """
+        """Reload the schema of a source for all later questions, and return the source; None if nothing changed."""
         source = self.source(name)
         refreshed = source.refresh() if len(source.catalog.tables) <= _MAX_TABLES_RELOADED else None
         if refreshed:

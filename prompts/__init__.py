@@ -18,12 +18,7 @@ _INSTRUCTIONS = "The operator of this system adds the following about the data a
 
 @cache
 def load(name: str, profile: str = "standard") -> tuple[Template, Template]:
-    """Return the system part and the user part of a template: that of `profile` if there is one, else the standard one.
-
-    Raises:
-        FileNotFoundError: there is no such template.
-        ValueError: the template has more than two parts.
-    """
+    """Return the two parts of a template, of `profile` if it has one. Raise FileNotFoundError without a template."""
     specific = _FOLDER / profile / f"{name}.md"
     path = specific if specific.is_file() else _FOLDER / f"{name}.md"
     parts = path.read_text(encoding="utf-8").split(_SEPARATOR)

@@ -58,10 +58,7 @@ class Analysis:
         return found
 
     def problems_without_rows(self, text: str, figures: Iterable[Any] = ()) -> tuple[str, ...]:
-        """Return the problems of a text that has no references: figures, and names of the results, that nobody said.
-
-        It may also have `figures`.
-        """
+        """Return the problems of a text without references: figures, except `figures`, and names that nobody said."""
         names = (names_in(kept["result"]) for kept in self.results.values())
         return unsupported(text, replace(self.said, literals=[*figures]), set[str]().union(*names))
 

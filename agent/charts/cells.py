@@ -60,11 +60,7 @@ def column(result: Result, name: str) -> list[Any]:
 
 
 def type_of_column(result: Result, name: str) -> str:
-    """Return the type of the first column named `name`, one of those of `datasphinx.agent.sql.rows`.
-
-    Raises:
-        ValueError: there is no such column.
-    """
+    """Return the type, of `sql.rows`, of the first column named `name`. Raise ValueError if there is none."""
     return result["types"][result["columns"].index(name)]
 
 

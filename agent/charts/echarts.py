@@ -35,11 +35,7 @@ class Chart:
 
 
 def draw(result: Result, spec: PlotSpec, language: Language = "en", notes: Sequence[str] = ()) -> Chart:
-    """Return the chart of `spec`, with `notes` before its own notes. Equal arguments give equal JSON.
-
-    Raises:
-        PlotSpecInvalid: the spec does not fit the result.
-    """
+    """Return the chart of `spec`, with `notes` before its own. Raise PlotSpecInvalid if it does not fit the result."""
     figure = figure_of(result, spec, language, notes)
     return Chart(spec.chart_type, option_of(figure), figure.notes)
 

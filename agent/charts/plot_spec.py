@@ -55,11 +55,7 @@ _ONE_ROW_PER_PLACE = {"line", "bar", "area", "heatmap"}
 
 
 def check_plot_spec(spec: PlotSpec, result: Result) -> None:
-    """Check that `spec` names columns of `result` and that they suit the chart type.
-
-    Raises:
-        PlotSpecInvalid: the spec does not fit; lists every problem.
-    """
+    """Raise PlotSpecInvalid, with all problems, if `spec` does not fit the columns of `result` or the chart type."""
     result = with_durations(result)
     problems = [*_check_form(spec), *_check_names(spec, result)]
     if not problems:

@@ -46,11 +46,7 @@ def png_of_option(option: Option) -> bytes:
 
 
 def svg_of_option(option: Option) -> str:
-    """Return the drawing of `png_of_option` as SVG, in which texts are text.
-
-    Raises:
-        ModuleNotFoundError: QuickJS is not installed.
-    """
+    """Return the drawing of `png_of_option` as SVG with texts. Raise ModuleNotFoundError without QuickJS."""
     drawing: str = json.loads(_draw()(json.dumps(option)))
     return _CONTROL.sub("\ufffd", drawing)
 

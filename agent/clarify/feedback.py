@@ -40,12 +40,7 @@ def apply_user_input(state: Mapping[str, Any], *, may_remark: bool) -> dict[str,
 
 
 def feedback_of(state: Mapping[str, Any]) -> Feedback:
-    """Return the validated feedback passed with the run.
-
-    Raises:
-        Conflict: the thread has no answer, or the last run asked a clarifying question.
-        InputInvalid: the feedback is malformed.
-    """
+    """Return the feedback of the run. Raise InputInvalid if it is malformed, and Conflict without an answer."""
     feedback: Feedback = _validate(_FEEDBACK, state.get("feedback"), "feedback")
     if not state.get("turns") or state.get("clarification"):
         raise Conflict("nothing_answered")

@@ -125,11 +125,7 @@ def read_questions(path: Path) -> list[Question]:
 
 
 def read_predictions(path: Path, questions: list[Question]) -> dict[str, str]:
-    """Return the SQL of a file with `id, sql` on each line, by id. Empty SQL means no answer.
-
-    Raises:
-        DatasetInvalid: As `read_questions`, or a line has the id of no question.
-    """
+    """Return the SQL of a file with `id, sql` on each line, by id. Empty SQL means no answer; see `read_questions`."""
     predictions = read_lines(path, TypeAdapter(_Prediction))
     require_unique_ids([each.id for each in predictions], path)
     ids = {question.id for question in questions}
@@ -140,11 +136,7 @@ def read_predictions(path: Path, questions: list[Question]) -> dict[str, str]:
 
 
 def require_predictions(questions: list[Question], predictions: dict[str, str], path: Path) -> None:
-    """Check that each question has a prediction; `path` is the file of the predictions.
-
-    Raises:
-        DatasetInvalid: With the ids of questions without one.
-    """
+    """Raise DatasetInvalid, with `path`, the file of the predictions, if a question has no prediction."""
     missing = [question.id for question in questions if question.id not in predictions]
     if missing:
         raise DatasetInvalid(str(path), f"there is no statement for {shorten(missing)}")

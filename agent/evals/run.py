@@ -58,11 +58,7 @@ def replay(
     settings: Settings,
     on_progress: Progress,
 ) -> Report:
-    """Run the recorded SQL in `predictions` through the graph as the model's answers, for the first `limit` questions.
-
-    Raises:
-        DatasetInvalid: A file is missing or invalid, or inconsistent with another.
-    """
+    """Run the recorded SQL in `predictions` through the graph as the model's answers, for the first questions."""
     recorded = read_predictions(predictions, dataset.questions)
     part = dataset.first(limit)
     require_predictions(part.questions, recorded, predictions)
@@ -76,13 +72,7 @@ def run(
     on_progress: Progress,
     embedded: EmbeddedOptions | None = None,
 ) -> Report:
-    """Run the questions through the graph with the configured model, and compare the rows.
-
-    `embedded` has the decoding options of the embedded model.
-
-    Raises:
-        DatasetInvalid: A database is missing.
-    """
+    """Run the questions with the configured model, the embedded one with `embedded`, and compare the rows."""
     files = find_databases(dataset)
     services = Services(evaluation_settings(settings), embedded=embedded)
     # Fail once at the start if the model is unavailable, not for each question.

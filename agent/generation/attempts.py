@@ -17,10 +17,7 @@ def attempts_with(attempts: Sequence[Attempt], sql: str, origin: Origin, **facts
 
 
 def reworded(attempts: Sequence[Attempt], sql: str, origin: Origin) -> list[Attempt]:
-    """Return the attempts with the current statement in the form `sql`; what is known about it stays.
-
-    It was validated once, in its other form.
-    """
+    """Return the attempts with the current statement in the form `sql`, which has to be validated again."""
     return [*attempts, {**current(attempts), "sql": sql, "origin": origin, "is_validated": False}]
 
 

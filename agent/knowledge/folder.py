@@ -84,11 +84,7 @@ def read_folder(folder: Path, label: str) -> Knowledge:
 
 
 def read_text(text: str, name: str) -> Knowledge:
-    """Return the entries of the text of one file; `name` is the file in places.
-
-    Raises:
-        YamlError: the text is not YAML.
-    """
+    """Return the entries of the text of one file, called `name` in places. Raise YamlError if the text is not YAML."""
     reader = _Reader()
     reader.read_file(name, read_yaml(text))
     return Knowledge(tuple(reader.items), tuple(reader.problems))

@@ -202,11 +202,7 @@ def contributions(
 
 
 def _change(metric: _Named, query: MetricQuery, dimensions: Sequence[_Named], knowledge: SourceKnowledge) -> exp.Select:
-    """Return the query of a metric in both periods by the dimensions, with what each group contributes to the change.
-
-    Raises:
-        Unresolved: a period has no first or last day, or see `contributions`.
-    """
+    """Return the query of a metric in both periods by the dimensions, with each group's part in the change."""
     if not (query.compared_since and query.compared_before and query.since and query.before):
         raise Unresolved("both periods need their first day and the day after their last")
     periods = Period(query.compared_since, query.compared_before), Period(query.since, query.before)

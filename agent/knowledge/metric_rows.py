@@ -101,11 +101,7 @@ class MetricRows:
         return groups
 
     def condition(self, text: str) -> exp.Expr:
-        """Return an SQL condition on columns of the rows, and of what they refer to; it may have subqueries.
-
-        Raises:
-            Unresolved: it is no condition, has an aggregate function, or a column cannot be reached.
-        """
+        """Return an SQL condition on columns that the rows reach. Raise Unresolved if it is none, or aggregates."""
         condition = parse_condition(text, self.catalog.dialect)
         if has_aggregate(condition):
             raise Unresolved(f"the condition `{text}` is not one on the columns of a row")
@@ -258,11 +254,7 @@ class MetricRows:
         return _with_columns(tree.copy(), qualified)
 
     def _check_aggregates(self) -> None:
-        """Check that each aggregate function is of the rows; `COUNT(*)` is of those of the first table.
-
-        Raises:
-            Unresolved: rows of another table would be counted several times.
-        """
+        """Raise Unresolved if an aggregate function is not of the rows: `COUNT(*)` is of those of the first table."""
         for call in self.value.find_all(exp.AggFunc):
             named = {_key_of(column, self.catalog) for column in call.find_all(exp.Column)}
             is_affected = not isinstance(call, _UNAFFECTED) and not call.find(exp.Distinct)

@@ -62,11 +62,7 @@ def _unquoted(name: str) -> str:
 
 
 def find_column_or_table(name: str, catalog: Catalog) -> tuple[str, str | None]:
-    """Return the key of a table, and the name of a column if `name` is `table.column`.
-
-    Raises:
-        Unresolved: there is no such table or column.
-    """
+    """Return the key of a table, and the column if `name` is `table.column`. Raise Unresolved if there is none."""
     if catalog.key_of(name) is not None or "." not in name:
         return find_table(name, catalog), None
     return find_column(name, catalog)

@@ -228,11 +228,7 @@ class SourceKnowledge:
         return NamedDefinition(item, entry, definition_of(entry, self.catalog), phrase or item.name)
 
     def metric(self, name: str) -> Definition:
-        """Return the definition of the metric that has `name` among its names.
-
-        Raises:
-            Unresolved: there is none, or there are several of which none was chosen.
-        """
+        """Return the definition of the metric called `name`. Raise Unresolved if there is none, or no chosen one."""
         for each in self.relevant(name).definitions:
             if each.item.kind == "metric" and each.definition and normal_form(each.phrase) == normal_form(name):
                 return each.definition

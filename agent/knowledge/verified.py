@@ -23,10 +23,6 @@ class VerifiedMatch:
         return {name: parameter.value for name, parameter in self.entry.parameters.items()}
 
     def statement(self, dialect: str) -> str:
-        """Return the statement with the parameters bound in its syntax tree.
-
-        Raises:
-            ValueError: the SQL cannot be parsed.
-        """
+        """Return the statement with the parameters bound in its tree. Raise ValueError if it cannot be parsed."""
         (tree,) = parse(self.entry.sql, dialect)
         return print_statement(with_literals(tree, self.parameters), dialect)

@@ -51,11 +51,7 @@ class Datasets:
         return (*self.tables, *self.results)
 
     def relation(self, name: str) -> Table:
-        """Return the table `name`, or the columns of the result `name` as a table.
-
-        Raises:
-            KeyError: There is no such table or result, or the result depends on itself.
-        """
+        """Return the table or result `name` as a table. Raise KeyError if there is none, or it depends on itself."""
         if name in self.tables:
             return self.tables[name]
         if name not in self._relations:
@@ -115,11 +111,7 @@ def main_name(spec: QuerySpec, datasets: Datasets) -> str:
 
 
 def main_relation(spec: QuerySpec, datasets: Datasets) -> Table:
-    """Return the main dataset of `spec`: a table, a result, or a union with its label as the first column.
-
-    Raises:
-        KeyError: It, or a part of the union, does not exist.
-    """
+    """Return the main dataset of `spec`: a table, a result, or a union with its label. Raise KeyError if unknown."""
     if not isinstance(spec.source, Union):
         return datasets.relation(main_name(spec, datasets))
     columns = [united.column for united in united_columns(spec.source, datasets)]
@@ -172,11 +164,7 @@ def _common(columns: Sequence[Column]) -> Column:
 
 
 def scope_of(spec: QuerySpec, datasets: Datasets) -> Scope:
-    """Return the scope of the datasets that `spec` reads, without unknown joined ones.
-
-    Raises:
-        KeyError: The main dataset does not exist.
-    """
+    """Return the scope of the datasets of `spec`, without unknown joined ones. Raise KeyError without a main one."""
     joined = {join.dataset: datasets.relation(join.dataset) for join in spec.joins if join.dataset in datasets.names}
     main = main_name(spec, datasets)
     return Scope({main: main_relation(spec, datasets), **{name: joined[name] for name in joined if name != main}})

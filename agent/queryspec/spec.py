@@ -413,11 +413,7 @@ _PARTS: dict[str, tuple[type[Any], ...]] = {
 
 
 def read_spec(data: Any) -> QuerySpec:
-    """Return the spec in `data`: JSON text, or parsed JSON.
-
-    Raises:
-        QuerySpecInvalid: The data does not fit the schema.
-    """
+    """Return the spec in `data`: JSON text, or parsed JSON. Raise QuerySpecInvalid if it does not fit the schema."""
     is_text = isinstance(data, str | bytes)
     try:
         return QuerySpec.model_validate_json(data) if is_text else QuerySpec.model_validate(data)

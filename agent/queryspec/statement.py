@@ -17,11 +17,7 @@ DIALECTS = tuple(dict.fromkeys(engine.dialect for engine in engines().values() i
 
 
 def spelling_of(dialect: str) -> Spelling:
-    """Return how query specs are spelled in the dialect of a source.
-
-    Raises:
-        ConfigurationError: Specs cannot be compiled to this dialect.
-    """
+    """Return how query specs are spelled in `dialect`. Raise ConfigurationError if they cannot be compiled to it."""
     spelling = engine_of(dialect).spelling
     if spelling is None:
         raise ConfigurationError(

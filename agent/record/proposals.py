@@ -101,11 +101,7 @@ class ProposalStore:
         return _proposal(row)
 
     def change(self, proposal: Proposal, expected: ProposalStatus) -> None:
-        """Replace the stored proposal, whose status must be `expected`.
-
-        Raises:
-            Conflict: it has another status, because it was reviewed before.
-        """
+        """Replace the stored proposal. Raise Conflict if its status is not `expected`: it was reviewed before."""
         body = asdict(proposal)
         row = {name: body.pop(name) for name in ("source", "status", "proposed_at")}
         is_same = (_proposals.c.owner == self._owner, _proposals.c.id == self._key(proposal.id))

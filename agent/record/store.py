@@ -67,11 +67,7 @@ class GroupCommit(Generic[Item]):
         self._waiting: deque[_Entry[Item]] = deque()
 
     def put(self, items: Sequence[Item]) -> None:
-        """Return when `items` are written.
-
-        Raises:
-            Exception: the error of `write`, raised to every caller whose items were part of the transaction.
-        """
+        """Return when `items` are written. Raise the error of `write` to every caller of the transaction."""
         entry = _Entry(items)
         self._waiting.append(entry)
         with self._write_lock:

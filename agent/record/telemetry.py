@@ -389,11 +389,7 @@ def _otlp_meter_provider() -> "MeterProvider":
 
 
 def _is_exported(signal: str) -> bool:
-    """Return whether the signal "TRACES" or "METRICS" is exported.
-
-    Raises:
-        ValueError: another exporter than OTLP is configured.
-    """
+    """Return whether "TRACES" or "METRICS" are exported. Raise ValueError for another exporter than OTLP."""
     variable = f"OTEL_{signal}_EXPORTER"
     exporter = os.environ.get(variable, "").strip() or "otlp"
     if exporter not in ("otlp", "none"):

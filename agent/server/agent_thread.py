@@ -91,11 +91,7 @@ class AgentThread:
             return None
 
     def state(self, checkpoint_id: str | None = None) -> CheckpointTuple | None:
-        """Return the last state of the thread, None if there is none, or that with an id.
-
-        Raises:
-            NotFound: there is no state with this id.
-        """
+        """Return the last state, None without one, or that with an id. Raise NotFound if there is none with it."""
         if checkpoint_id is None:
             return self._threads.last(self._key) if self.graph else None
         found = self._threads.run(self._key, checkpoint_id)
@@ -108,10 +104,7 @@ class AgentThread:
         return self._threads.runs(self._key, MAX_STATES) if self.graph else []
 
     def question_after(self, checkpoint_id: str) -> dict[str, Any] | None:
-        """Return the last message of the user after a state, as an input, which a client asks for again; None without.
-
-        It is that of the newest run that continues from the state.
-        """
+        """Return the question of the newest run that continues from a state, as an input; None if there is none."""
         for run in self.states():
             if _parent(run) == checkpoint_id:
                 said = messages_of(run.checkpoint["channel_values"].get("messages") or [])

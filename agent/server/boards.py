@@ -55,12 +55,7 @@ def new_board(tenant: Tenant, title: str) -> Board:
 
 
 def own_board(tenant: Tenant, board_id: str) -> Board:
-    """Return a board for a change.
-
-    Raises:
-        NotFound: the tenant has no such board.
-        Forbidden: users with other row parameters created it.
-    """
+    """Return a board for a change. Raise NotFound without one, and Forbidden if it belongs to other users."""
     board = tenant.boards.board(board_id)
     if board.owner != tenant.services.owner:
         raise Forbidden("board_read_only", board_id=board_id)

@@ -58,11 +58,7 @@ class SigningKeys:
     """The cached keys of an issuer. Use it in one event loop only."""
 
     def __init__(self, settings: OidcSettings, clock: Callable[[], float] = time.monotonic) -> None:
-        """Set the issuer; nothing is fetched. `clock` returns seconds.
-
-        Raises:
-            ConfigurationError: its URL is neither HTTPS nor on this machine.
-        """
+        """Set the issuer, without a request; `clock` returns seconds. Raise ConfigurationError for an unsafe URL."""
         if not _is_safe(settings.issuer):
             reason = f"{settings.issuer} has to begin with `https://`, unless it is on this machine"
             raise ConfigurationError("DATASPHINX_OIDC", reason)

@@ -198,11 +198,7 @@ class Authentication(HttpMiddleware):
         await self._app(scope, receive, send)
 
     async def _identify(self, headers: Headers) -> Identity:
-        """Return the sender of a request.
-
-        Raises:
-            Unauthenticated: there is no key or token, or the key is invalid.
-        """
+        """Return the sender of a request. Raise Unauthenticated if it has no valid key or token."""
         header = headers.get("authorization", "")
         bearer = header[len(_BEARER) :].strip() if header.lower().startswith(_BEARER) else ""
         key = bearer or headers.get("x-api-key", "").strip()

@@ -101,11 +101,7 @@ class UsageStore:
 
     @contextmanager
     def counting(self) -> Iterator[tuple[UsageCounter, float]]:
-        """Lock the counter and return it with the time, in seconds since 1970; saved unless the block raises.
-
-        Raises:
-            Unavailable: the counter cannot be read or written.
-        """
+        """Lock the counter; return it with the time in seconds since 1970. It is saved unless the block raises."""
         with self._lock, self._database.transaction() as connection:
             stored = connection.execute(_LOCK, {"owner": self._owner}).scalar_one()
             # The time is taken after the lock: counts by others while this one waited are earlier.

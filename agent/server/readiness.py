@@ -47,11 +47,7 @@ def open_model(services: Services) -> None:
 
 
 def ask_model(services: Services) -> None:
-    """Open the model, and have it write a word unless it is the embedded one.
-
-    Raises:
-        DatasphinxError: see `open_model`; the endpoint refuses the key, the model or the request.
-    """
+    """Open the model, and have it write a word unless it is the embedded one; see `open_model`."""
     open_model(services)
     settings = services.settings.for_role("generate")
     if not settings.uses_embedded_model:

@@ -38,11 +38,7 @@ class ServedGraph(Runnable[dict[str, Any], Reply]):
         return Reply
 
     def checked(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the input with these `fields`, without those that are None.
-
-        Raises:
-            RequestValidationError: they do not fit the schema.
-        """
+        """Return the input of `fields` that are not None. Raise RequestValidationError if they do not fit."""
         try:
             return self._question.model_validate(fields).model_dump(exclude_none=True)
         except ValidationError as error:

@@ -44,10 +44,7 @@ class Run:
         return self.status == "running"
 
     def start(self, events: AsyncGenerator[Event], seconds: float, shown: Collection[str]) -> None:
-        """Take the events of the run from `events`, for at most `seconds`; the last `values` are its result.
-
-        Clients get those of the kinds `shown`.
-        """
+        """Take `events` for at most `seconds`; clients get the kinds `shown`, and the last `values` are the result."""
         self._task = asyncio.create_task(self._run(events, seconds, shown))
 
     async def cancel(self) -> None:
@@ -118,11 +115,7 @@ class Runs:
         self._added = asyncio.Event()
 
     def add(self, run: Run) -> None:
-        """Add a run.
-
-        Raises:
-            ThreadBusy: another run on the thread is in progress.
-        """
+        """Add a run. Raise ThreadBusy if another run on its thread is in progress."""
         if self.on(run.thread_id, only_running=True):
             raise ThreadBusy(run.thread_id)
         self._runs[run.id] = run

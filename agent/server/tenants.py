@@ -82,11 +82,7 @@ class Tenant:
             await run_in_threadpool(quota.admit, questions)
 
     def graph_of(self, thread_id: str) -> str:
-        """Return the name of the graph that answers on a stored thread.
-
-        Raises:
-            NotFound: the tenant has no such thread.
-        """
+        """Return the name of the graph that answers on a stored thread. Raise NotFound without such a thread."""
         graph = self.threads.graph_of(thread_id, tuple(self.graphs))
         if graph is None:
             raise NotFound("thread_unknown", thread_id=thread_id)

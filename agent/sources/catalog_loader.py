@@ -85,12 +85,7 @@ class CatalogLoader:
         return self._cache.load() if self._cache else None
 
     def reflect(self, progress: Progress | None = None) -> Catalog:
-        """Return the current schema, without samples; views over files read the files that exist now.
-
-        Raises:
-            SourceUnreachable: the database does not answer.
-            DatasphinxError: files cannot be listed or read, see `database_of`.
-        """
+        """Return the current schema, without samples; views over files read the files that exist now."""
         settings = self._settings
         self._database.list_files()
         # Taken before reading, so that a write during the reading makes the cache outdated.

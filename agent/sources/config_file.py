@@ -39,11 +39,7 @@ class ConfigFile:
         return status.st_mtime_ns, status.st_size, status.st_ino
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of the sources in the file, which may be invalid.
-
-        Raises:
-            ConfigurationError: the file is not TOML.
-        """
+        """Return the names of the sources in the file. Raise ConfigurationError if it is not TOML."""
         return tuple(self._read()[1].get("sources", {}))
 
     def sources(self) -> dict[str, SourceSettings]:

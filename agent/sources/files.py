@@ -93,11 +93,7 @@ def _view(name: str, settings: FilesSettings) -> tuple[str, dict[str, StoredFile
 
 
 def _find(path: str) -> tuple[str, Sequence[StoredFile]]:
-    """Return the pattern of the files at `path`, and the files.
-
-    Raises:
-        ConfigurationError: the folder is a lake table. Its files alone may have deleted and replaced rows.
-    """
+    """Return the pattern and the files at `path`. Raise ConfigurationError for a lake table, which hides rows."""
     found = _files_matching(path)
     if found or has_pattern(path):
         return path, found

@@ -63,11 +63,7 @@ def encode(catalog: Catalog) -> Arrays:
 
 
 def decode(arrays: Arrays) -> tuple["PackedTables", "PackedValues"]:
-    """Return mappings that decode the arrays written by `encode` on access.
-
-    Raises:
-        READ_ERRORS: an array is missing.
-    """
+    """Return mappings that decode the arrays of `encode` on access. Raise one of READ_ERRORS if an array is missing."""
     tables = PackedTables(arrays)
     return tables, PackedValues(arrays, tables.numbers)
 

@@ -165,11 +165,7 @@ class Database:
         return DatabaseFile(self.kind.driver, str(Path(self.url.database or "").absolute()), self.name)
 
     def list_files(self) -> bool:
-        """List the files of a database of views again; return whether they have changed.
-
-        Raises:
-            DatasphinxError: any error of the list that the database was opened with.
-        """
+        """List the files of a database of views again; return whether they have changed."""
         if not self._files:
             return False
         before, self.view_files = self.view_files, self._files.list()
@@ -201,12 +197,7 @@ class Database:
 
     @contextmanager
     def connect(self) -> Iterator[Connection]:
-        """Yield a connection.
-
-        Raises:
-            SourceUnreachable: the database cannot be opened.
-            Unavailable: no pooled connection became free in time.
-        """
+        """Yield a connection. Raise SourceUnreachable without one, and Unavailable if none became free in time."""
         with self.file.in_use(_POOL_WAIT_S) if self.kind.in_worker else nullcontext(), self._open() as connection:
             yield connection
 
@@ -228,11 +219,7 @@ class Database:
                 raise self.unreachable(error) from error
 
     def grants(self) -> Grants:
-        """Return the privileges of the account other than read access; files are always opened read-only.
-
-        Raises:
-            SourceUnreachable, Unavailable: the database does not answer.
-        """
+        """Return the privileges of the account other than read access; files are always opened read-only."""
         if self.kind.in_worker:
             return Grants()
         with self.connect() as connection:

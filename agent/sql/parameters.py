@@ -19,11 +19,7 @@ _MARKER = re.compile(r"bound_[0-9a-f]{16}_\d+")
 
 
 def with_literals(tree: exp.Expr, values: Mapping[str, Value]) -> exp.Expr:
-    """Return `tree` with parameters replaced by their values; a parameter without a value is unchanged.
-
-    Raises:
-        ValueError: a value has an unsupported type.
-    """
+    """Return `tree` with the values of its parameters, if any. Raise ValueError for a value of another type."""
     for name, value in values.items():
         if not isinstance(value, str | int | float | bool | None):
             raise ValueError(f"the value of {name} is neither text, a number, true, false nor NULL")

@@ -201,11 +201,7 @@ class RowRules:
         return copy
 
     def verify(self, tree: exp.Expr) -> None:
-        """Check that every reference of a table with a rule in `tree` is filtered by that rule.
-
-        Raises:
-            RowRuleNotApplied: a reference is not filtered by exactly its rule behind its barrier.
-        """
+        """Raise RowRuleNotApplied if a reference in `tree` is not filtered by exactly its rule behind its barrier."""
         inside: set[int] = set()
         for subquery in tree.find_all(exp.Subquery):
             if id(subquery) not in inside and self._is_barrier(subquery):

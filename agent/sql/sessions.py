@@ -59,11 +59,7 @@ def enforce_time_limit(
 
 
 def _descriptor(driver: Any) -> int:
-    """Return the socket file descriptor of a pymysql, PyHive or psycopg connection.
-
-    Raises:
-        AttributeError: the driver does not expose it.
-    """
+    """Return the file descriptor of the socket of a connection. Raise AttributeError if the driver has none."""
     if hasattr(driver, "_sock"):
         return int(driver._sock.fileno())
     if hasattr(driver, "_transport"):

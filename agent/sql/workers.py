@@ -63,11 +63,7 @@ class DatabaseFile:
 
     @contextmanager
     def in_use(self, wait_s: float) -> Iterator[None]:
-        """Wait until nothing else uses the database, if the engine lets one process open it at a time: chDB.
-
-        Raises:
-            Unavailable: it did not become free in time.
-        """
+        """Wait until nothing else uses a database of one process at a time: chDB. Raise Unavailable after too long."""
         lock = _folder_lock(self.path) if engines()[self.engine].is_folder else None
         if lock and not lock.acquire(timeout=wait_s):
             raise Unavailable("source_busy", source=self.name, places=1)
@@ -225,12 +221,7 @@ class Worker:
         self._pipe.send_bytes(json.dumps(request).encode())
 
     def receive(self) -> dict[str, Any]:
-        """Return the next message.
-
-        Raises:
-            TimeoutError: no message arrived in time.
-            EOFError, OSError: the process ended.
-        """
+        """Return the next message. Raise TimeoutError without one, EOFError or OSError if the process ended."""
         if not self._pipe.poll(max(0.0, self._deadline - time.monotonic())):
             raise TimeoutError
         message: dict[str, Any] = json.loads(self._pipe.recv_bytes())

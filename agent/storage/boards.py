@@ -86,19 +86,11 @@ class BoardStore:
             connection.execute(insert(_boards), row)
 
     def change(self, board: Board) -> None:
-        """Replace a board, except the time of its next scheduled refresh.
-
-        Raises:
-            NotFound: there is none with this id.
-        """
+        """Replace a board, but not the time of its next refresh. Raise NotFound if there is none with this id."""
         self._update(board.id, {"body": json.dumps(asdict(board))})
 
     def reschedule(self, board: Board, due_at: float | None) -> None:
-        """Replace a board; its next scheduled refresh is at `due_at`, in seconds since 1970.
-
-        Raises:
-            NotFound: there is none with this id.
-        """
+        """Replace a board, refreshed next at `due_at` in seconds since 1970. Raise NotFound without such a board."""
         self._update(board.id, {"body": json.dumps(asdict(board)), "due_at": due_at})
 
     def remove(self, board_id: str) -> None:
@@ -122,12 +114,7 @@ class BoardStore:
         raise NotFound("board_unknown", board_id=pin_id)
 
     def add_pin(self, board_id: str, pin: Pin) -> None:
-        """Store a new pinned answer at the end of a board.
-
-        Raises:
-            NotFound: there is no such board.
-            Conflict: the board has `MAX_PINS`.
-        """
+        """Store a new pinned answer at the end of a board. Raise NotFound without it, and Conflict if it is full."""
         with self.database.transaction() as connection:
             if not connection.execute(
                 select(func.count()).select_from(_boards).where(self._is_board(board_id))

@@ -122,11 +122,7 @@ class SharedDatabase:
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
-        """Provide a connection inside a transaction, which must be short: other threads wait for the connection.
-
-        Raises:
-            Unavailable: the database is unreachable or reports an error.
-        """
+        """Provide a connection in a transaction, which must be short: others wait. Raise Unavailable on any error."""
         try:
             with self._engine().begin() as connection:
                 yield connection
@@ -135,11 +131,7 @@ class SharedDatabase:
 
     @contextmanager
     def long_transaction(self) -> Iterator[Connection]:
-        """Provide a connection inside a transaction of up to two minutes; at most two run at the same time.
-
-        Raises:
-            Unavailable: the database is unreachable or reports an error.
-        """
+        """Provide a connection in a transaction of up to two minutes, one of two. Raise Unavailable on any error."""
         with self._long_slots, self.transaction() as connection:
             for limit in ("lock_timeout", "statement_timeout"):
                 connection.execute(text(f"SET LOCAL {limit} = '{_LONG_TIMEOUT_S}s'"))

@@ -88,12 +88,7 @@ class Workbench:
         return f"r{self.earlier_number + len(self.results) + 1}"
 
     def table(self, tool: str, dataset_id: str) -> tuple[Source, Table]:
-        """Return the source and table of a dataset of the question.
-
-        Raises:
-            ToolCallInvalid: the dataset is not among those of the question.
-            NotFound: the dataset has been deleted.
-        """
+        """Return source and table of a dataset of the question. Raise ToolCallInvalid or NotFound without it."""
         check_known(tool, "dataset_id", dataset_id, self.dataset_ids)
         source = self.open_source([dataset_id])
         return source, source.shown_catalog.tables[dataset_id]
@@ -108,11 +103,7 @@ def type_name(sql_type: str) -> str:
 
 
 def check_known(tool: str, path: str, name: str, names: Sequence[str]) -> None:
-    """Check that `name` is one of `names`.
-
-    Raises:
-        ToolCallInvalid: it is not; the problem has the path `path` and lists the valid names.
-    """
+    """Raise ToolCallInvalid, with `path` and the valid names, if `name` is not one of `names`."""
     if name not in names:
         # Similarly spelled ids are unrelated, so the first ones are listed rather than the nearest.
         reason = f"there is no such {path.partition('[')[0].removesuffix('_id')} in this question"

@@ -56,11 +56,7 @@ class Explanation(BaseModel):
 
 
 async def explain_answer(arguments: Trace, call: Call) -> Explanation:
-    """Return the recorded steps of a run of the tenant.
-
-    Raises:
-        NotFound: the tenant has no such run, or it has not ended.
-    """
+    """Return the recorded steps of a run. Raise NotFound if the tenant has no such run, or it has not ended."""
     tenant = current_tenant()
     _, events = await run_in_thread(lambda: open_run(tenant, arguments.trace_id))
     explanation = _explanation(arguments.trace_id, events)

@@ -96,11 +96,7 @@ async def show_schema(arguments: SchemaQuery, call: Call) -> Schema:
 
 
 def _described(source: Source, names: Iterable[str]) -> tuple[list[str], str]:
-    """Return the keys of the tables with these names, and their description as in prompts.
-
-    Raises:
-        InputInvalid: a table does not exist or is not shown.
-    """
+    """Return the keys of the tables, and their description as in prompts. Raise InputInvalid if one is not shown."""
     catalog, keys, unknown = source.shown_catalog, dict[str, None](), []
     for name in names:
         found = [key for key in (catalog.key_of(name), *catalog.keys_named(name)) if key]

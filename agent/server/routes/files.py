@@ -143,11 +143,7 @@ def delete(dataset_id: DatasetId) -> None:
 
 
 def _load_options(text: str | None, fields: dict[str, Any]) -> LoadOptions:
-    """Return the options of a form: those in JSON, and those in fields of their own.
-
-    Raises:
-        InputInvalid: The options are invalid or contradict each other.
-    """
+    """Return the options of a form, in JSON and in fields. Raise InputInvalid if they contradict each other."""
     given = {name: value for name, value in fields.items() if value is not None}
     try:
         options = LoadOptions.model_validate_json(text or "{}").content()

@@ -238,11 +238,7 @@ def _is_restricted(services: Services) -> bool:
 
 
 def _check(new: NewSource, services: Services) -> tuple[SourceSettings, SourceCheck]:
-    """Return the settings of a new source, and the result of its check.
-
-    Raises:
-        DatasphinxError: see `check_source`. The error does not contain the password.
-    """
+    """Return the settings of a new source, and the result of its check. No error contains the password."""
     source = new.source(services.settings)
     try:
         return source, check_source(new.name, source, services.settings.statement_limits)

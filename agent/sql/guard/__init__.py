@@ -76,11 +76,7 @@ class _Parsed(NamedTuple):
 
 
 def parse(sql: str, dialect: str) -> tuple[exp.Expr, ...]:
-    """Return the statements in `sql` as trees that the caller may modify; none for white space and comments.
-
-    Raises:
-        ValueError: it cannot be parsed; the message contains the position.
-    """
+    """Return the statements in `sql` as trees of the caller's own. Raise ValueError with the position of an error."""
     return tuple(tree.copy() for tree in _parse(sql, dialect).trees)
 
 

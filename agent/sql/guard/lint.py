@@ -16,11 +16,7 @@ DIALECTS = tuple(dict.fromkeys(engine.dialect for engine in engines().values() i
 
 
 def read_tables(path: Path) -> frozenset[str]:
-    """Return the names under `allowed_tables` of a JSON file, both as written and in lower case.
-
-    Raises:
-        DatasetInvalid: the file cannot be read, or has no such list of names.
-    """
+    """Return `allowed_tables` of a JSON file, also in lower case. Raise DatasetInvalid without such a list."""
     try:
         schema = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
