@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from types import MappingProxyType
+from typing import Any
 
 from sqlglot import exp
 
@@ -106,24 +107,9 @@ def _parts_of(
     in_words: Callable[[Sequence[QueryCondition], Language], list[str]] = condition_words,
 ) -> list[str]:
     """Return the measures, conditions, groups, order and limit of a statement in words."""
-    (shared,) = shared_trees(sql, catalog.dialect)
-    tree = _with_meanings(shared.copy(), catalog, meanings) if meanings else shared
-    parts = (_Words(tree, catalog, language).parts(select, in_words) for select in _selects(tree))
+    (tree,) = shared_trees(sql, catalog.dialect)
+    parts = (_Words(tree, catalog, language, meanings).parts(select, in_words) for select in _selects(tree))
     return list(dict.fromkeys(chain.from_iterable(parts)))
-
-
-def _with_meanings(tree: exp.Expr, catalog: Catalog, meanings: Mapping[ColumnKey, Mapping[str, str]]) -> exp.Expr:
-    """Return `tree`, in which the codes that columns are compared with are replaced by their `meanings`."""
-    reader = QueryReader(tree, catalog)
-    for node in list(tree.find_all(exp.EQ, exp.NEQ, exp.In)):
-        select = node.parent_select
-        origin = reader.origin(node.this, select) if isinstance(node.this, exp.Column) and select else None
-        table = reader.table(origin.table) if origin else None
-        known = meanings.get((table.key, origin.column), {}) if origin and table else {}
-        for literal in (node.expression, *node.expressions):
-            if isinstance(literal, exp.Literal) and literal.name in known:
-                literal.replace(exp.Literal.string(known[literal.name]))
-    return tree
 
 
 def _selects(tree: exp.Expr) -> Iterator[exp.Select]:
@@ -153,9 +139,11 @@ def _tables_of(statements: Sequence[str], catalog: Catalog, language: Language) 
 class _Words(QueryReader):
     """The parts of a SELECT in words; its conditions may concern computed values."""
 
-    def __init__(self, tree: exp.Expr, catalog: Catalog, language: Language) -> None:
+    def __init__(
+        self, tree: exp.Expr, catalog: Catalog, language: Language, meanings: Mapping[ColumnKey, Mapping[str, str]]
+    ) -> None:
         super().__init__(tree, catalog)
-        self.language = language
+        self.language, self.meanings = language, meanings
         self.depth = 0
 
     def parts(
@@ -178,6 +166,11 @@ class _Words(QueryReader):
             return self._computed(node, select) or super().name(node, select)
         finally:
             self.depth -= 1
+
+    def _meaning(self, value: Any, node: exp.Expr, select: exp.Select) -> Any:
+        stored = self._stored(node, select) if self.meanings else ()
+        known = (self.meanings.get((table.key, column.name), {}).get(str(value)) for column, table in stored)
+        return next(filter(None, known), None) or super()._meaning(value, node, select)
 
     def words(self, node: exp.Expr, select: exp.Select) -> str:
         """Return the words for a value of `select`; without others, those for the columns that it is computed from."""

@@ -93,7 +93,7 @@ def _view(name: str, settings: FilesSettings) -> tuple[str, dict[str, StoredFile
 
 
 def _find(path: str) -> tuple[str, Sequence[StoredFile]]:
-    """Return the pattern and the files at `path`. Raise ConfigurationError for a lake table, which hides rows."""
+    """Return the pattern and the files at `path`. Raise ConfigurationError for a lake table, with deleted rows."""
     found = _files_matching(path)
     if found or has_pattern(path):
         return path, found

@@ -76,7 +76,7 @@ class _Parsed(NamedTuple):
 
 
 def parse(sql: str, dialect: str) -> tuple[exp.Expr, ...]:
-    """Return the statements in `sql` as trees of the caller's own. Raise ValueError with the position of an error."""
+    """Return the statements in `sql` as trees of the caller; none for comments. Raise ValueError with the position."""
     return tuple(tree.copy() for tree in _parse(sql, dialect).trees)
 
 
