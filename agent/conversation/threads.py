@@ -95,6 +95,11 @@ class Threads(ABC):
     def saver(self) -> AbstractContextManager[BaseCheckpointSaver[Any]]:
         """Yield the open store, with its tables, for a single read or write."""
 
+    def check(self) -> None:
+        """Open the store. Raise Unavailable if it cannot be used."""
+        with self.saver():
+            pass
+
     @abstractmethod
     def rows(self, statement: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
         """Return the rows of a statement on the table of `LIST_TABLE`, with `values` for its placeholders `?`."""

@@ -186,8 +186,7 @@ def check_stores(settings: Settings) -> None:
     check_installed(settings)
     if settings.record:
         open_store(settings).head()
-    with open_threads(settings).saver():
-        pass
+    open_threads(settings).check()
 
 
 def served_graphs(services: Services, metrics: "Metrics") -> "list[ServedGraph]":

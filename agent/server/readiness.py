@@ -75,7 +75,7 @@ def readiness(
         "sources": checked,
         "stores": {
             "record": check(services.store.head if services.store else lambda: None, settings),
-            "threads": check(partial(_open_threads, threads), settings),
+            "threads": check(threads.check, settings),
             "files": check(partial(_open_files, services), settings),
         },
     }
@@ -183,11 +183,6 @@ def _reach_model(settings: Settings) -> None:
         raise ModelUnreachable(public_url, without_secrets(str(error), (key,)) or type(error).__name__) from None
     if response.status_code in _UNAVAILABLE_STATUSES:
         raise ModelUnreachable(public_url, Message("http_status", status=response.status_code))
-
-
-def _open_threads(threads: Threads) -> None:
-    with threads.saver():
-        pass
 
 
 def _open_files(services: Services) -> None:

@@ -92,7 +92,7 @@ class PackedTables(Mapping[str, Table]):
         names = [FullName(schema, name) for schema, name in unpack_json(arrays["names"])]
         self._names = {name.key: name for name in names}
         self._columns = arrays["columns"]
-        self._blocks = _Blocks(arrays, "table", _decode_tables)
+        self._blocks = _Blocks(arrays, "table", lambda rows: {table.key: table for table in map(decode_table, rows)})
         self.numbers = {key: at // _TABLES_PER_BLOCK for at, key in enumerate(self._names)}
         """The numbers of the blocks by key."""
 
@@ -119,11 +119,6 @@ class PackedTables(Mapping[str, Table]):
     def column_names(self) -> Mapping[str, Sequence[str]]:
         """Return the column names of every table by its key, without decoding tables."""
         return dict(zip(self._names, map(tuple, unpack_json(self._columns)), strict=True))
-
-
-def _decode_tables(rows: list[list[Any]]) -> dict[str, Table]:
-    tables = map(decode_table, rows)
-    return {table.key: table for table in tables}
 
 
 class PackedValues(Mapping[tuple[str, str], tuple[str, ...]]):

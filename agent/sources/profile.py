@@ -17,6 +17,7 @@ from datasphinx.agent.retrieval.value_store import MAX_VALUE_LENGTH, ColumnValue
 from datasphinx.agent.schema.catalog import CELL_TYPES, COUNTED_ROWS, NO_TYPE, Catalog, Column, ForeignKey, Table
 from datasphinx.agent.schema.contents import parts_of
 from datasphinx.agent.schema.describe import quoted_key
+from datasphinx.agent.sources.packed_tables import Values
 from datasphinx.agent.sql.database import Database
 from datasphinx.agent.sql.dialects import exact_dialect
 from datasphinx.agent.sql.execute import RowAccess, execute
@@ -177,9 +178,6 @@ def count_rows(sampler: Sampler, table: Table) -> int | None:
     sql = f"SELECT COUNT(*) FROM (SELECT 1 FROM {sampler.name(table)} LIMIT {COUNTED_ROWS}) AS counted"
     result = sampler.query(sql, table, 1)
     return int(result["rows"][0][0]) if result and result["rows"] else None
-
-
-Values = dict[tuple[str, str], tuple[str, ...]]
 
 
 @dataclass
