@@ -8,6 +8,7 @@ from datasphinx.agent.core.failure import failure_of
 from datasphinx.agent.errors import Unanswered
 from datasphinx.agent.generation.attempts import candidates_of, current, reworded, with_facts
 from datasphinx.agent.generation.blank_results import may_be_mistaken
+from datasphinx.agent.generation.computed_bounds import with_computed_bounds
 from datasphinx.agent.generation.ends_of_dates import ends_of_dates
 from datasphinx.agent.generation.execution import Execution, execute_with_repair, finds_nothing, updated_selection
 from datasphinx.agent.generation.question import question_of
@@ -113,9 +114,10 @@ def _blank_doubt(execution: Execution, state: State, services: Services) -> list
         return []
     if not services.roles.checks_sql or validation_of(state, services.settings) != "if doubtful":
         return []
-    sql, source = execution.sql, execution.source
+    source = execution.source
+    sql = with_computed_bounds(execution.sql, source)
     if not may_be_mistaken(sql, question_of(state), source):
         return []
     ends = ends_of_dates(sql, source)
     told = (f"{end.column} {'ends' if end.is_last else 'begins'} on {end.value}" for end in ends)
-    return ["; ".join([f"this query returns {summary_of(result, sql, source)}", *told])]
+    return ["; ".join([f"this query returns {summary_of(result, execution.sql, source)}", *told])]

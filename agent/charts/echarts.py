@@ -17,7 +17,7 @@ from datasphinx.agent.charts.figure import COLOURS, Figure, Series
 from datasphinx.agent.charts.plot_spec import PlotSpec
 from datasphinx.agent.charts.select import Selection, select_chart
 from datasphinx.agent.errors import PlotSpecInvalid
-from datasphinx.agent.formatting.formats import format_value
+from datasphinx.agent.formatting.formats import ColumnFormat, format_value
 from datasphinx.agent.messages import Language
 from datasphinx.agent.record.step import note
 from datasphinx.agent.types import AnswerChart, ChartForm, Result
@@ -115,19 +115,19 @@ def _legend(figure: Figure) -> Option:
 
 def _values(figure: Figure) -> Option:
     axis: Option = {"type": "value", **({"name": figure.y_name} if figure.y_name else {})}
-    axis |= {"axisLabel": {"formatter": _template(figure)}} if _template(figure) else {}
+    template = _template(figure.value_format, figure.language)
+    axis |= {"axisLabel": template} if template else {}
     if figure.value_format.kind == "number" and not figure.value_format.decimals:
         # There is no mark for half an order.
         axis |= {"minInterval": 1}
     return axis if figure.includes_zero else {**axis, "scale": True}
 
 
-def _template(figure: Figure) -> str:
-    """Return how readers other than the page write a value, as a template of ECharts; empty for plain numbers."""
-    fmt = figure.value_format
+def _template(fmt: ColumnFormat, language: Language) -> Option:
+    """Return how readers other than the page write numbers, as a template of ECharts; empty for plain numbers."""
     if fmt.kind not in {"currency", "percent", "duration"}:
-        return ""
-    return format_value(0, replace(fmt, decimals=0), figure.language).replace("0", "{value}")
+        return {}
+    return {"formatter": format_value(0, replace(fmt, decimals=0), language).replace("0", "{value}")}
 
 
 def _categories(name: str, labels: tuple[str, ...]) -> Option:
@@ -144,7 +144,8 @@ def _along(figure: Figure) -> Option:
         return _categories(figure.x_name, data.categories)
     axis = {"type": data.axis, "name": figure.x_name, "scale": True}
     if data.axis == "value":
-        return axis
+        unit = _template(figure.x_format, figure.language)
+        return {**axis, "axisLabel": unit} if unit else axis
     form = time_format([at for series in data.series for at in series.at])
     for field, template in _TIME_FIELDS.items():
         form = form.replace(field, template)
@@ -232,13 +233,12 @@ def _heatmap(figure: Figure) -> Option:
     # Through a pale colour the ground is seen, be it light or dark.
     scale |= {"inRange": {"color": [COLOURS[0]], "colorAlpha": [0.1, 1]}}
     shape = {"orient": "horizontal", "left": "center", "bottom": 0, "calculable": True}
-    unit = {"formatter": _template(figure)} if _template(figure) else {}
     # As rows of a table: the first one is at the top.
     rows = {**_categories(figure.series_name, tuple(figure.names)), "inverse": True, "nameLocation": "start"}
     return {
         "tooltip": _tooltip("item"), "grid": _grid(figure),
         "xAxis": _categories(figure.x_name, data.categories), "yAxis": rows,
-        "visualMap": {**scale, **shape, **unit},
+        "visualMap": {**scale, **shape, **_template(figure.value_format, figure.language)},
         "series": [{"name": figure.y_name, "type": "heatmap", "data": cells}],
     }  # fmt: skip
 

@@ -5,7 +5,7 @@ The web page applies the same rules to the formats that the server sends with ea
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime
@@ -59,8 +59,8 @@ class ColumnFormat:
     """The format of all values of a column.
 
     `kind` is `number`, `currency`, `percent` (12.5 is 12.5 %), `fraction` (0.125 is 12.5 %), `scientific`, `duration`,
-    `interval` (ISO 8601), `hours` (intervals of a column without days, as working hours are), `year`, `quarter`,
-    `month`, `date`, `datetime`, `code`, `boolean` or `text`.
+    `interval` (ISO 8601), `hours` (intervals of a column without days, as working hours are), `intervals` (lists and
+    objects of intervals), `year`, `quarter`, `month`, `date`, `datetime`, `code`, `boolean` or `text`.
     """
 
     kind: str = "text"
@@ -155,7 +155,23 @@ def column_format(spec: str, kind: str, cells: Sequence[Any]) -> ColumnFormat:
         return ColumnFormat("boolean")
     if kind == "interval":
         return _interval_format(cells)
+    if kind in {"array", "json"} and (texts := [*_texts_in(cells)]) and all(map(_is_interval, texts)):
+        return replace(_interval_format(texts), kind="intervals")
     return ColumnFormat("text" if spec == "code" else _calendar_kind(spec, kind, cells))
+
+
+def _is_interval(text: str) -> bool:
+    match = _DURATION.fullmatch(text)
+    return match is not None and any(match.groups()[1:])
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    """Yield the texts in lists and objects."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | dict):
+        for each in value if isinstance(value, list) else value.values():
+            yield from _texts_in(each)
 
 
 def _calendar_kind(spec: str, kind: str, cells: Sequence[Any]) -> str:
@@ -312,7 +328,8 @@ def in_unit(kind: str, seconds: Sequence[Decimal | None]) -> tuple[str, list[flo
     """Return the longest unit of intervals of this kind of which one of them has two, and all of them in it."""
     longest = max((abs(one) for one in seconds if one is not None), default=Decimal())
     unit, size = next(((unit, size) for unit, size in _units(kind).items() if 2 * size <= longest), ("seconds", 1))
-    return unit, [None if one is None else float(one / size) for one in seconds]
+    # Quotients have digits that nobody can see in a chart.
+    return unit, [None if one is None else float(one / size if size == 1 else round(one / size, 4)) for one in seconds]
 
 
 def _label_kind(spec: str, numbers: Sequence[Decimal]) -> str:
@@ -379,10 +396,20 @@ def format_value(value: Any, fmt: ColumnFormat, language: Language, *, in_senten
         return _calendar_text(value, fmt.kind, language, in_sentence)
     if fmt.kind in INTERVALS:
         return _interval_text(value, fmt, language)
+    if fmt.kind == "intervals":
+        value = _with_interval_texts(value, replace(fmt, kind="interval"), language)
     number = number_of(value) if fmt.is_quantity else None
     if number is not None:
         return _number_text(number, fmt, language)
     return _list_text(value, language, in_sentence) if isinstance(value, list) else _plain(value)
+
+
+def _with_interval_texts(value: Any, fmt: ColumnFormat, language: Language) -> Any:
+    if isinstance(value, list):
+        return [_with_interval_texts(each, fmt, language) for each in value]
+    if isinstance(value, dict):
+        return {name: _with_interval_texts(each, fmt, language) for name, each in value.items()}
+    return _interval_text(value, fmt, language) if isinstance(value, str) else value
 
 
 def _list_text(values: list[Any], language: Language, in_sentence: bool) -> str:

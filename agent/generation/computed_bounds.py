@@ -11,7 +11,7 @@ from datasphinx.agent.sql.guard import shared_nodes, shared_trees
 from datasphinx.agent.sql.summary import OPERATORS, constant, days_in, period_unit
 
 _COMPARISONS = (*OPERATORS, exp.Between)
-_VARIABLE = (exp.Column, exp.Query, exp.AggFunc, exp.Window, exp.Placeholder, exp.Parameter)
+_VARIABLE = (exp.Column, exp.Table, exp.AggFunc, exp.Window, exp.Placeholder, exp.Parameter)
 _SIDES = [("this", "expression"), ("expression", "this")]
 
 

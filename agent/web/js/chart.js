@@ -75,7 +75,9 @@ function shareText({ percent }) {
 }
 
 function withNumbers(axis, format = { kind: "number" }) {
-  return { ...axis, axisLabel: { ...axis.axisLabel, formatter: (value) => tickText(value, format) } };
+  const formatter = (value) => tickText(value, format);
+  // The label of the pointer heads the tooltip of a line.
+  return { ...axis, axisLabel: { ...axis.axisLabel, formatter }, axisPointer: { label: { formatter: ({ value }) => valueText(value, format) } } };
 }
 
 /** Return what a tooltip says: of a place and its value, each has its own format. */

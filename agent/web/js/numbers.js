@@ -25,6 +25,7 @@ export function valueText(value, { kind = "text", decimals = 0, unit = "" } = {}
   if (typeof value === "boolean" || (kind === "boolean" && [0, 1].includes(value))) return text(value ? "yes" : "no");
   if (["year", "quarter", "month", "date", "datetime"].includes(kind)) return momentText(value, kind);
   if (kind === "interval" || kind === "hours") return intervalText(value, kind, unit, decimals);
+  if (kind === "intervals") return valueText(JSON.parse(JSON.stringify(value), (_, each) => (typeof each === "string" ? intervalText(each, "interval", unit, decimals) : each)));
   const digits = digitsOf(value);
   if (QUANTITIES.includes(kind) && digits !== null) return quantityText(digits, kind, decimals, unit);
   if (Array.isArray(value) && !value.some((each) => typeof each === "object" && each !== null)) {

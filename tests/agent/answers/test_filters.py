@@ -120,11 +120,15 @@ def test_a_cancelled_run_computes_no_dates(scripted: Scripted) -> None:
         current_step.reset(token)
 
 
-def test_a_period_after_the_data_says_where_they_end(scripted: Scripted) -> None:
-    sql = "SELECT COUNT(*) AS n FROM orders WHERE ordered_on >= date('2034-01-31', 'start of month')"
-    answer = scripted({"GeneratedSQL": [{"sql": sql}]}).ask("How many orders since the start of the month?")["answer"]
+@pytest.mark.parametrize("bound", ["date('2034-01-31', 'start of month')", "(SELECT date('2034-01-31', '-7 days'))"])
+def test_a_period_after_the_data_says_where_they_end(scripted: Scripted, bound: str) -> None:
+    sql = f"SELECT COUNT(*) AS n FROM orders WHERE ordered_on >= {bound}"
+    # It is no mistake either, which the model would have to check.
+    agent = scripted({"GeneratedSQL": [{"sql": sql}]}, enable_sql_validation=None)
+    answer = agent.ask("How many orders since 31 January 2034, minus 7 days?")["answer"]
 
     assert "The data end earlier: the last date of “Ordered on” is" in answer
+    assert [call.schema_name for call in agent.model.calls] == ["GeneratedSQL"]
 
 
 def test_an_error_has_no_filters(scripted: Scripted) -> None:

@@ -91,6 +91,9 @@ def texts(kind: str, *cells: Any, spec: str = "", language: str = "en", in_sente
         ("boolean", [True, False], "", ["yes", "no"]),
         ("json", [{"a": 1}], "", ['{"a": 1}']),
         ("array", [["a", None, True], [], [1.5, 2], [["a"]]], "", ["a, –, yes", "–", "1.5, 2", '[["a"]]']),
+        ("array", [["PT1H30M", None], ["P2D"]], "", ["1 hour 30 minutes, –", "2 days"]),
+        ("array", [["PT1H"], ["P", "PT"]], "", ["PT1H", "P, PT"]),
+        ("json", [{"least": "PT1H0.5S", "rows": 3}], "", ['{"least": "1 hour", "rows": 3}']),
         ("decimal", ["NaN", 1.5], "percent", ["NaN", "1.5"]),
     ],
 )  # fmt: skip

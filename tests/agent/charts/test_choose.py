@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from datasphinx.agent.charts.echarts import chart_of
+from datasphinx.agent.charts.echarts import asked_chart, chart_of
 from datasphinx.agent.types import Result
 from tests.agent.charts.results import result
 
@@ -40,6 +40,13 @@ def test_intervals_are_drawn_in_a_unit_that_suits_them() -> None:
     assert chart and chart["type"] == "bar"
     assert [series["data"] for series in chart["option"]["series"]] == [[30.0, 36.0, 12.0]]
     assert "hours" in chart["option"]["yAxis"]["axisLabel"]["formatter"]
+
+
+def test_intervals_along_a_chart_have_their_unit_and_no_digits_of_computing() -> None:
+    rows = result({"took": "interval", "beers": "integer"}, ("PT20M", 4), ("PT1H40M", 2), ("PT3H", 1))
+    chart = asked_chart(rows, "Duration", {"type": "scatter", "x": "took", "y": ["beers"]})
+    assert chart and chart["option"]["xAxis"]["axisLabel"] == {"formatter": "{value} hours"}
+    assert chart["option"]["series"][0]["data"] == [[0.3333, 4], [1.6667, 2], [3.0, 1]]
 
 
 def test_columns_in_the_format_of_years_are_periods() -> None:

@@ -40,7 +40,8 @@ CHARTED = """async (option) => {
   const { chart: { inLanguage } } = await import(document.querySelector("script[type=module]").src);
   const { xAxis, yAxis, tooltip } = inLanguage(option);
   const shown = tooltip.valueFormatter([2024, 1234, "<b>"]);
-  return [xAxis.axisLabel.formatter(2024), yAxis.axisLabel.formatter(12345.5), shown];
+  const heading = yAxis.axisPointer.label.formatter({ value: 2 / 3 });
+  return [xAxis.axisLabel.formatter(2024), yAxis.axisLabel.formatter(12345.5), shown, heading];
 }"""
 
 
@@ -175,6 +176,9 @@ def test_the_page_writes_values_as_the_server_does(page: Page) -> None:
             ],
         ),
         *product([["a", None, True], [], [1.5, 2], [["a"]]], [ColumnFormat()]),
+        *product(
+            [["PT1H30M", None], [["P2D"]], []], [ColumnFormat("intervals"), ColumnFormat("intervals", 0, "hours")]
+        ),
         *product([1.2e-11], [ColumnFormat("scientific", 3)]),
         *product([None, True, False], [ColumnFormat("boolean"), ColumnFormat("number", 2)]),
     ]
@@ -196,4 +200,9 @@ def test_a_chart_has_its_numbers_in_the_language(page: Page) -> None:
     }
     switch(page, "language", "Русский")
     expect(page.locator("html")).to_have_attribute("lang", "ru")
-    assert page.evaluate(CHARTED, option) == ["2024", "12\u00a0345,5\u00a0%", "2024, 1\u00a0234,0\u00a0%, <b>"]
+    assert page.evaluate(CHARTED, option) == [
+        "2024",
+        "12\u00a0345,5\u00a0%",
+        "2024, 1\u00a0234,0\u00a0%, <b>",
+        "0,7\u00a0%",
+    ]
