@@ -52,6 +52,7 @@ _OUTPUT_INSTRUCTIONS = {
     "dataframe": "The answer has to be a table.",
     "string": "The answer has to be text.",
 }
+_HINT_OF_CHART = "compute a result that can be drawn and draw it with plot, or say in the answer why there is no chart"
 _MAX_FACTS = 20
 """Computed facts of a result that the model sees."""
 
@@ -158,17 +159,18 @@ def _finish(arguments: Finish, analysis: Analysis, bench: Workbench, verifier: M
         check_known(FINISH, f"result_ids[{at}]", result_id, tuple(results))
     result = results[ids[0]]["result"]
     chart = next(iter(analysis.charts), None) or chart_of(result, analysis.question)
-    requested = analysis.output_type
-    if (
-        arguments.output_type == "number"
-        and may_correct_form(analysis.observations)
-        and _hint_of_columns(ids[0], result, arguments.answer)
-    ):
-        requested = requested or "number"
+    requested, hint = analysis.output_type, ""
+    proposed = requested or arguments.output_type
+    if proposed == "number":
+        hint = _hint_of_columns(ids[0], result, arguments.answer)
+    elif proposed == "plot" and not chart:
+        hint = _HINT_OF_CHART
+    if hint and may_correct_form(analysis.observations):
+        requested = proposed
     try:
         choose_output_type(result, requested, chart)
     except InvalidOutputType as error:
-        if error.wanted == "number" and (hint := _hint_of_columns(ids[0], result, arguments.answer)):
+        if hint:
             error.add_note(hint)
         raise
     answer, problems = _checked(arguments, ids[0], analysis, bench, verifier)

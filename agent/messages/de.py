@@ -195,6 +195,7 @@ TEXTS = {
     "chart_sampled": "{shown} von {count} Punkten sind gezeigt: der erste, der letzte, die Extremwerte und gleichmäßig verteilte weitere.",
     "chart_axis_not_from_zero": "Die Werteachse beginnt nicht bei 0.",
     "chart_left_out": "Werte, die sich nicht als Zahlen zeichnen lassen, wurden ausgelassen: {count}.",
+    "no_chart": "Ein Diagramm fehlt: Diese Zeilen lassen sich nicht zeichnen.",
     "chart_gaps": "Zeiträume ohne Zeile bleiben leer: {count}.",
     "chart_without_x": "Zeilen ohne Wert in {column} wurden ausgelassen: {count}.",
     "chart_other_type": "Diese Zeilen lassen sich nicht so zeichnen, wie die Frage es verlangt; es wird ein anderer Diagrammtyp verwendet.",

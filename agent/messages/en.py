@@ -200,6 +200,7 @@ TEXTS = {
     "chart_sampled": "{shown} of {count} points are shown: the first, the last, the extremes, and others evenly spread.",
     "chart_axis_not_from_zero": "The axis of values does not begin at 0.",
     "chart_left_out": "Values that cannot be drawn as numbers were left out: {count}.",
+    "no_chart": "There is no chart: these rows cannot be drawn as one.",
     "chart_gaps": "Periods without a row are left empty: {count}.",
     "chart_without_x": "Rows without a value of {column} were left out: {count}.",
     "chart_other_type": "These rows cannot be drawn as the question asks; another type of chart is used.",

@@ -208,6 +208,7 @@ TEXTS = {
     "chart_sampled": "共 {count} 个点，显示其中 {shown} 个：首尾、极值以及均匀选取的点。",
     "chart_axis_not_from_zero": "数值轴不从 0 开始。",
     "chart_left_out": "已略去无法作为数字绘制的值：{count} 个。",
+    "no_chart": "没有图表：这些行无法绘制成图。",
     "chart_gaps": "没有数据行的时间段留空：{count} 个。",
     "chart_without_x": "已略去没有{column}值的行：{count} 行。",
     "chart_other_type": "这些数据行无法按问题要求的形式绘制，已改用其他类型的图表。",

@@ -439,6 +439,21 @@ def test_the_column_of_a_number_is_the_one_that_the_answer_refers_to(analyst: Ma
     assert "one has" not in agent.prompts()[2] and '"col\\": \\"rows\\"' in agent.prompts()[2]
 
 
+def test_a_chart_that_is_missing_is_asked_for_once_and_told(analyst: MakeAnalyst, dataset: str) -> None:
+    total, end = query(dataset, TOTAL), step("finish", output_type="plot")
+    agent = analyst([total, end, query(dataset), step("finish", output_type="plot", result_ids=["r2"])])
+    output = agent.ask("Draw the returns", datasets=[dataset])
+    assert (output["output_type"], len(output["charts"])) == ("plot", 1)
+    assert "draw it with plot" in agent.prompts()[2] and "There is no chart" not in output["answer"]
+
+    insisting = analyst([total, end, end]).ask("Draw the returns", datasets=[dataset])
+    assert (insisting["output_type"], insisting["error"]) == ("number", None)
+    drawn = step("plot", result_id="r1", plot={"chart_type": "bar", "x": "weather", "y": "returns"})
+    failed = analyst([query(dataset), drawn, step("finish")]).ask("Draw the returns", datasets=[dataset])
+    for answer in (insisting["answer"], failed["answer"]):
+        assert "There is no chart: these rows cannot be drawn as one." in answer
+
+
 def test_columns_of_a_joined_file_have_their_own_names(
     analyst: MakeAnalyst, dataset: str, keep: Any, data_dir: Path
 ) -> None:
