@@ -110,10 +110,12 @@ def read_sheets(path: Path, sheets: Sequence[str] | None, folder: Path, loading:
     return [_cell_file(**read, sheets=tuple(answer["sheets"]), heads=answer["heads"]) for read in answer["read"]]
 
 
-def _cell_file(path: str, blocks: Sequence[Any], merged: Sequence[Any], **facts: Any) -> CellFile:
+def _cell_file(
+    path: str, blocks: Sequence[Any], merged: Sequence[Any], summaries: Sequence[int] = (), **facts: Any
+) -> CellFile:
     """Return a sheet that was read; `facts` are further fields."""
-    merged, blocks = tuple(map(tuple, merged)), tuple(map(Block.from_json, blocks))
-    return CellFile(Path(path), "utf-8", ",", paired=True, merged=merged, blocks=blocks, **facts)
+    merged, blocks, summaries = tuple(map(tuple, merged)), tuple(map(Block.from_json, blocks)), tuple(summaries)
+    return CellFile(Path(path), "utf-8", ",", paired=True, merged=merged, blocks=blocks, summaries=summaries, **facts)
 
 
 def suffix_of(path: Path) -> str:

@@ -166,6 +166,7 @@ def _add_marks(path: Path, read: list[dict[str, Any]]) -> None:
             marks = workbook.marks(sheet["sheet"])
             sheet["hidden_rows"], sheet["errors"] = marks.hidden, marks.errors
             sheet["formulas"] = marks.without_result + marks.zeros
+            sheet["summaries"] = workbook.summaries(sheet["sheet"]) if sheet["formulas"] else []
 
 
 def heads_of_others(path: Path, answer: dict[str, Any]) -> dict[str, list[list[str]]]:

@@ -21,6 +21,11 @@ _HIDDEN = re.compile(rb'<row [^<>]*\bhidden="(?:1|true)"')
 _ERROR = re.compile(rb'<c [^<>]*\bt="e"')
 _NO_RESULT = re.compile(rb"<f(?: [^<>]*)?(?:/>|>[^<]*</f>)(?:<v ?/>|<v></v>)?</c>")
 _ZERO_RESULT = re.compile(rb"</f><v>0</v></c>")
+_FORMULA = re.compile(rb'<c r="([A-Z]+)(\d+)"[^<>]*><f(?: [^<>]*)?>([^<]*)</f>(?:<v ?/>|<v></v>|<v>(0)</v>)?</c>')
+_NUMBER = re.compile(rb'<c r="[A-Z]+(\d+)"(?: s="\d+")?(?: t="n")?(?: s="\d+")?><v>')
+_AREA = re.compile(rb"\$?([A-Z]{1,3})\$?(\d+)(?::\$?([A-Z]{1,3})\$?(\d+))?")
+_SUMMARY = re.compile(rb"(?:\+?(?:A|(?:SUM|AVERAGE|MIN|MAX|MEDIAN|COUNTA?|SUBTOTAL)\((?:\d{1,3}, ?)?A(?:, ?A)*\)))+")
+"""A formula that adds up areas, each an `A`, or summarizes them."""
 _STYLED = re.compile(rb'<c r="([A-Z]+)(\d+)" s="(\d+)"(?: t="n")?><')
 _LITERAL = re.compile(r'"[^"]*"|\\.')
 _PERCENTS = {"9": "0%", "10": "0.00%"}
@@ -70,6 +75,22 @@ class OpenXmlWorkbook:
         for data in self._chunks(name):
             marks = _added(marks, data)
         return marks if self._is_calculated_later else marks._replace(zeros=0)
+
+    def summaries(self, name: str) -> list[int]:
+        """Return the rows of a sheet, from 0, in which formulas without results summarize cells of their own columns.
+
+        Rows with a number belong to the data.
+        """
+        found, numbers = set[int](), set[int]()
+        for data in self._chunks(name):
+            formulas = _FORMULA.findall(data) if b"<f" in data else ()
+            found.update(
+                int(row) - 1
+                for letters, row, formula, zero in formulas
+                if (self._is_calculated_later or not zero) and _is_summary(formula, letters, int(row))
+            )
+            numbers.update(int(row) - 1 for row in _NUMBER.findall(data))
+        return sorted(found - numbers)
 
     def zero_padded(self, name: str) -> dict[int, int]:
         """Return the number of digits of the columns of a sheet, from 0, whose numbers are shown with leading zeros.
@@ -141,6 +162,18 @@ def _added(marks: Marks, data: bytes) -> Marks:
     patterns = ((b' hidden="', _HIDDEN), (b' t="e"', _ERROR), (b"<f", _NO_RESULT), (b"</f><v>0<", _ZERO_RESULT))
     found = (len(pattern.findall(data)) if text in data else 0 for text, pattern in patterns)
     return Marks(*map(sum, zip(marks, found, strict=True)))
+
+
+def _is_summary(formula: bytes, letters: bytes, row: int) -> bool:
+    """Return whether a formula in this cell summarizes at least two other cells of its column."""
+    areas = [
+        (first, last or first, int(top), int(bottom or top)) for first, top, last, bottom in _AREA.findall(formula)
+    ]
+    return (
+        _SUMMARY.fullmatch(_AREA.sub(b"A", formula)) is not None
+        and sum(bottom - top + 1 for *_, top, bottom in areas) > 1
+        and all(first == last == letters and not top <= row <= bottom for first, last, top, bottom in areas)
+    )
 
 
 def _place(letters: bytes) -> int:

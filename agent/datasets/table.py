@@ -134,6 +134,7 @@ def make_table(
     blank = _read(work, parts, layout)
     if not first.whole.blocks and (blank or any(part.has_blank_lines for part in parts)):
         warnings.append(Warning("tables_unknown"))
+    warnings += _hide_summaries(work, parts, layout, options)
     warnings += _hide_footer(work, parts, layout, options.footer_rows)
     warnings += _hide_headers(work, parts, layout)
     filled_down = _fill_merged(work, parts, layout) if any(part.cell_file.merged for part in parts) else 0
@@ -243,6 +244,28 @@ def _hide_footer(work: Workspace, parts: Sequence[Part], layout: Layout, count: 
     )
     _hide(work, [rowid for rowid, _ in found])
     return [notes_below([text for _, text in found])]
+
+
+def _hide_summaries(work: Workspace, parts: Sequence[Part], layout: Layout, options: LoadOptions) -> list[Warning]:
+    """Leave out the rows whose formulas summarize others but have no results; return the warning about them."""
+    wanted: list[int] = []
+    offset = 0
+    for number, part in enumerate(parts):
+        wanted += [offset + row - part.start for row in part.cell_file.summaries if row >= part.start]
+        offset += work.run(f"SELECT count(*) FROM {_RAW} WHERE part = ?", [number])[0][0] if len(parts) > 1 else 0
+    if not wanted or options.drop_totals is False:
+        return []
+    words = ", ".join(Cells(place, parts[0].cell_file.paired).text for place in range(len(layout.names)))
+    found = work.run(
+        f"SELECT rowid, coalesce({words}, '') FROM {STAGING} WHERE list_contains(?::BIGINT[], rowid) ORDER BY rowid",
+        [wanted],
+    )
+    totals = [TotalRow(*row) for row in found]
+    if not totals or len(totals) == work.run(f"SELECT count(*) FROM {STAGING}")[0][0]:
+        return []
+    warning = _totals_warning(work, totals, is_dropped=True)
+    _hide(work, [row.rowid for row in totals])
+    return [warning]
 
 
 def _find_footer(work: Workspace, plans: Sequence[ColumnPlan]) -> dict[int, str]:

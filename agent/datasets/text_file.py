@@ -70,6 +70,8 @@ class CellFile:
     """Number of cells with an error, such as `#DIV/0!`."""
     formulas: int = 0
     """Number of formulas without a stored result."""
+    summaries: tuple[int, ...] = ()
+    """Rows, from 0, whose formulas without results are totals of their columns, or other summaries."""
     blocks: tuple[Block, ...] = ()
     """Parts of the sheet between blank rows; empty if they are unknown."""
     heads: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict, hash=False)
@@ -242,6 +244,7 @@ def crop(cell_file: CellFile, region: Region, target: Path) -> CellFile:
         encoding="utf-8",
         delimiter=",",
         merged=merged,
+        summaries=tuple(row - region.first for row in cell_file.summaries if region.first <= row <= region.last),
         first_row=cell_file.first_row + region.first,
         left=cell_file.left + region.left,
         blocks=(),

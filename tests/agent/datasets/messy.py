@@ -170,6 +170,24 @@ MESSY = {
         before_data(["item", "count"], ["A", 1], ["B", 2], is_hidden=True),
         {"item": "VARCHAR", "count": "BIGINT"}, [["A", 1], ["B", 2]], {("other_sheets", "")}, {"sheet": "Sheet"},
     ),
+    "subtotals without results": Messy(
+        rows(["регион", "отдел", "сумма"], ["Север", "A", 10], ["Север", "B", 20], ["Север", None, "=SUM(C2:C3)"],
+             ["Юг", "A", 30], ["Юг", "B", 5], ["Юг", None, "=SUBTOTAL(9,C5:C6)"], ["Вместе", None, "=C4+C7"]),
+        {"регион": "VARCHAR", "отдел": "VARCHAR", "сумма": "BIGINT"},
+        [["Север", "A", 10], ["Север", "B", 20], ["Юг", "A", 30], ["Юг", "B", 5]],
+        {("formulas", ""), ("totals_dropped", "")},
+    ),
+    "totals without results that are kept": Messy(
+        rows(["Ort", "Summe"], ["Ulm", 10], ["Bonn", 20], ["Gesamtergebnis", "=SUM(B2:B3)"]),
+        {"Ort": "VARCHAR", "Summe": "BIGINT"}, [["Ulm", 10], ["Bonn", 20], ["Gesamtergebnis", None]],
+        {("formulas", "")}, given={"drop_totals": False},
+    ),
+    "formulas of data without results": Messy(
+        rows(["no", "in", "out", "left"], [1, 5, 1, "=B2-C2"], ["=A2+1", 6, 2, "=D2+B3-C3"],
+             ["=A3+1", 7, 3, "=SUM(B4:C4)"]),
+        {"no": "BIGINT", "in": "BIGINT", "out": "BIGINT", "left": "VARCHAR"},
+        [[1, 5, 1, None], [None, 6, 2, None], [None, 7, 3, None]], {("formulas", ""), ("no_values", "left")},
+    ),
     "a cover alone": Messy(
         rows(["Sales of 2026"], ["Prepared by Ann"]), {"Sales of 2026": "VARCHAR"}, [["Prepared by Ann"]],
         report={"sheet": "Sheet"},
