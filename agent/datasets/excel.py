@@ -177,5 +177,9 @@ def _failure(answer: dict[str, Any], loading: Loading, book: Path) -> Datasphinx
     if kind == "crashed":
         return loading.unreadable(Message("workbook_reader_crashed"))
     if kind == "unreadable":
-        return loading.unreadable(facts[0], book)
+        error, sheet, cell = [*facts, "", ""][:3]
+        facts = {"error": loading.without_paths(error, book), "sheet": sheet, "cell": cell}
+        return loading.unreadable(
+            Message("damaged_cell" if cell else "damaged_sheet", **facts) if sheet else error, book
+        )
     return loading.too_large(kind)

@@ -60,7 +60,8 @@ def main() -> None:
         answer = {"error": "encrypted", "facts": []}
     except (calamine.CalamineError, OSError, ParseError, KeyError, IndexError, ValueError) as error:
         too_large = "limit exceeded" in str(error)
-        answer = {"error": "megabytes in memory" if too_large else "unreadable", "facts": [str(error)]}
+        place = [] if too_large else _place_of_damage(Path(request["path"]), request["sheets"])
+        answer = {"error": "megabytes in memory" if too_large else "unreadable", "facts": [str(error), *place]}
     sys.stdout.write(json.dumps(answer))
 
 
@@ -137,6 +138,15 @@ def _read(path: Path, request: dict[str, Any]) -> dict[str, Any]:
 
 def _visible(workbook: calamine.CalamineWorkbook) -> set[str]:
     return {sheet.name for sheet in workbook.sheets_metadata if sheet.visible == calamine.SheetVisibleEnum.Visible}
+
+
+def _place_of_damage(path: Path, requested: list[str] | None) -> Sequence[str]:
+    """Return the sheet that is damaged, and its cell, which may be empty; nothing if that cannot be told."""
+    if path.suffix in _OPEN_XML:
+        with zipfile.ZipFile(path) as archive, suppress(KeyError, ValueError, ParseError):
+            workbook = OpenXmlWorkbook(archive)
+            return workbook.place_of_damage(workbook.sheets if requested in (None, ["*"]) else requested or ()) or ()
+    return ()
 
 
 def _zero_padded(path: Path, sheet: str) -> dict[int, int]:

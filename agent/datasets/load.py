@@ -227,6 +227,10 @@ def _with_table(job: Job, first: list[CellFile]) -> list[CellFile]:
         others = read_sheets(job.upload.path, (ALL_SHEETS,), folder, job.loading)
     except TooLarge:
         return first
+    except FileUnreadable:
+        if has_table:
+            return first
+        raise
     tables = [sheet for sheet in others if holds_table(sheet.blocks)]
     if has_table:
         least = _MORE * rows, columns

@@ -8,7 +8,7 @@ import posixpath
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import date
 from functools import cached_property
 from typing import IO, NamedTuple
@@ -26,7 +26,19 @@ _NUMBER = re.compile(rb'<c r="[A-Z]+(\d+)"(?: s="\d+")?(?: t="n")?(?: s="\d+")?>
 _AREA = re.compile(rb"\$?([A-Z]{1,3})\$?(\d+)(?::\$?([A-Z]{1,3})\$?(\d+))?")
 _SUMMARY = re.compile(rb"(?:\+?(?:A|(?:SUM|AVERAGE|MIN|MAX|MEDIAN|COUNTA?|SUBTOTAL)\((?:\d{1,3}, ?)?A(?:, ?A)*\)))+")
 """A formula that adds up areas, each an `A`, or summarizes them."""
+_CELL = re.compile(rb'<c r="([^"]*)"([^<>]*)>(?:<f[^<>]*/>|<f[^<>]*>[^<]*</f>)?<v>([^<]*)</v>')
+_TYPE = re.compile(rb'\bt="([^"]*)"')
+_VALUES = {
+    b"n": re.compile(rb"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\s*|NaN|-?INF|"),
+    b"b": re.compile(rb"0|1|true|false|"),
+    b"s": re.compile(rb"\d+|"),
+    **dict.fromkeys((b"str", b"e", b"d", b"inlineStr"), re.compile(rb"[^<]*")),
+}
+"""What a cell of each type may hold (ECMA-376, part 1, 18.18.11)."""
+_END = re.compile(rb"<(?:/(?:\w+:)?sheetData|(?:\w+:)?sheetData ?/)>.*</(?:\w+:)?worksheet>", re.DOTALL)
+_REFERENCE = re.compile(rb"[A-Z]{1,3}[1-9]\d{0,6}")
 _STYLED = re.compile(rb'<c r="([A-Z]+)(\d+)" s="(\d+)"(?: t="n")?><')
+_MAX_REFERENCE = 20
 _LITERAL = re.compile(r'"[^"]*"|\\.')
 _PERCENTS = {"9": "0%", "10": "0.00%"}
 """The formats of percentages that have no code in a workbook (ECMA-376, part 1, 18.8.30)."""
@@ -69,6 +81,11 @@ class OpenXmlWorkbook:
                 part = target.lstrip("/") if target.startswith("/") else posixpath.normpath(f"xl/{target}")
                 self._parts[str(item.get("name"))] = part
 
+    @property
+    def sheets(self) -> list[str]:
+        """The names of the sheets."""
+        return list(self._parts)
+
     def marks(self, name: str) -> Marks:
         """Return the marks of a sheet; results of 0 count only if the workbook is to be calculated on opening."""
         marks = Marks()
@@ -91,6 +108,23 @@ class OpenXmlWorkbook:
             )
             numbers.update(int(row) - 1 for row in _NUMBER.findall(data))
         return sorted(found - numbers)
+
+    def place_of_damage(self, names: Iterable[str]) -> tuple[str, str] | None:
+        """Return the first of these sheets that is damaged, and its first cell that is; empty if that is no cell."""
+        parts, shared = self._archive.namelist(), 0
+        if "xl/sharedStrings.xml" in parts:
+            shared = len(re.findall(rb"<(?:\w+:)?si[ />]", self._archive.read("xl/sharedStrings.xml")))
+        for name in names:
+            if self._parts.get(name) not in parts:
+                return name, ""
+            last = b""
+            for last in self._chunks(name):
+                for reference, attributes, value in _CELL.findall(last):
+                    if _is_damaged(reference, attributes, value, shared):
+                        return name, reference.decode("utf-8", "replace")[:_MAX_REFERENCE]
+            if not _END.search(last):
+                return name, ""
+        return None
 
     def zero_padded(self, name: str) -> dict[int, int]:
         """Return the number of digits of the columns of a sheet, from 0, whose numbers are shown with leading zeros.
@@ -174,6 +208,19 @@ def _is_summary(formula: bytes, letters: bytes, row: int) -> bool:
         and sum(bottom - top + 1 for *_, top, bottom in areas) > 1
         and all(first == last == letters and not top <= row <= bottom for first, last, top, bottom in areas)
     )
+
+
+def _is_damaged(reference: bytes, attributes: bytes, value: bytes, shared: int) -> bool:
+    """Return whether a cell is at no place of a sheet, of no known type, or not what its type says.
+
+    `shared` is the number of texts that cells refer to.
+    """
+    kind = _TYPE.search(attributes)
+    name = kind[1] if kind else b"n"
+    allowed = _VALUES.get(name)
+    if not allowed or not allowed.fullmatch(value) or not _REFERENCE.fullmatch(reference):
+        return True
+    return name == b"s" and bool(value) and int(value) >= shared
 
 
 def _place(letters: bytes) -> int:

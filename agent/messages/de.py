@@ -502,6 +502,8 @@ TEXTS = {
     "content_page": "eine Webseite oder XML, die ein Tabellenprogramm öffnet und umwandelt",
     "content_binary": "Binärdaten",
     "damaged": "sie ist beschädigt ({error})",
+    "damaged_cell": "Zelle {cell} des Blatts {sheet} ist beschädigt ({error})",
+    "damaged_sheet": "Blatt {sheet} ist beschädigt ({error})",
     "workbook_reader_crashed": "das Leseprogramm für Arbeitsmappen ist abgestürzt",
     "nested_too_deeply": "die Werte sind zu tief verschachtelt",
     "line_not_json": "Zeile {line} ist kein gültiges JSON ({error})",

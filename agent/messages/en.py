@@ -517,6 +517,8 @@ TEXTS = {
     "content_page": "a web page or XML, which a spreadsheet program opens and converts",
     "content_binary": "binary data",
     "damaged": "it is damaged ({error})",
+    "damaged_cell": "cell {cell} of sheet {sheet} is damaged ({error})",
+    "damaged_sheet": "sheet {sheet} is damaged ({error})",
     "workbook_reader_crashed": "the workbook reader crashed",
     "nested_too_deeply": "its values are nested too deeply",
     "line_not_json": "line {line} is not valid JSON ({error})",

@@ -517,6 +517,8 @@ TEXTS = {
     "content_page": "веб-страница или XML; их открывает и преобразует программа таблиц",
     "content_binary": "двоичные данные",
     "damaged": "он повреждён ({error})",
+    "damaged_cell": "ячейка {cell} на листе {sheet} повреждена ({error})",
+    "damaged_sheet": "лист {sheet} повреждён ({error})",
     "workbook_reader_crashed": "чтение книги завершилось аварийно",
     "nested_too_deeply": "значения вложены слишком глубоко",
     "line_not_json": "строка {line} не является правильным JSON ({error})",

@@ -525,6 +525,8 @@ TEXTS = {
     "content_page": "网页或 XML，可用电子表格程序打开并转换",
     "content_binary": "二进制数据",
     "damaged": "文件已损坏（{error}）",
+    "damaged_cell": "工作表 {sheet} 的单元格 {cell} 已损坏（{error}）",
+    "damaged_sheet": "工作表 {sheet} 已损坏（{error}）",
     "workbook_reader_crashed": "工作簿读取程序崩溃",
     "nested_too_deeply": "值的嵌套过深",
     "line_not_json": "第 {line} 行不是有效的 JSON（{error}）",

@@ -286,3 +286,34 @@ def test_an_old_workbook_is_read(load) -> None:
 
     assert loaded.schema == {"a": "BIGINT", "b": "DOUBLE"}
     assert loaded.rows == [[1, 2.5], [3, 4.5]]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "place"),
+    [
+        (b"<v>2.5</v>", b"<v>2,5</v>", "cell B2 of sheet data is damaged"),
+        (b'r="B3"', b'r="3B"', "cell 3B of sheet data is damaged"),
+        (b't="n"><v>3</v>', b't="b"><v>perhaps</v>', "cell A3 of sheet data is damaged"),
+        (b't="n"><v>3</v>', b't="s"><v>999</v>', "cell A3 of sheet data is damaged"),
+        (b"</sheetData>", b"", "sheet data is damaged"),
+    ],
+)
+def test_damage_is_told_with_sheet_and_cell(before: bytes, after: bytes, place: str, load, registry) -> None:
+    def fill(sheet) -> None:
+        for row in (["a", "b"], [1, 2], [3, 4]):
+            sheet.append(row)
+        data = sheet.parent.create_sheet("data")
+        for row in (["c", "d"], [1, 2.5], [3, 4.5]):
+            data.append(row)
+
+    content, changed = workbook(fill), io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as source, zipfile.ZipFile(changed, "w") as target:
+        for name in source.namelist():
+            part = source.read(name)
+            target.writestr(name, part.replace(before, after) if name.endswith("sheet2.xml") else part)
+    with pytest.raises(FileUnreadable) as raised:
+        load("a.xlsx", changed.getvalue(), sheet="data")
+
+    assert place in raised.value.message()
+    assert load("a.xlsx", changed.getvalue()).rows == [[1, 2], [3, 4]]
+    assert [dataset.report.sheet for dataset in registry.datasets()] == ["Sheet"]
