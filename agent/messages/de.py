@@ -455,6 +455,7 @@ TEXTS = {
     "date_compared_with_number": "{column} enthält Zahlen wie {value} und wird mit dem Datum {date} verglichen",
     "date_in_another_form": "{column} enthält Daten wie {value} und wird als Text mit {date} verglichen",
     "date_of_number": "die Zahlen in {column}, etwa {value}, werden nicht als Sekunden seit 1970 gelesen",
+    "epoch_in_another_unit": "die Zahlen in {column}, etwa {value}, werden als Sekunden seit 1970 gelesen, sind aber Millisekunden oder kleiner",
     "fraction_cut": "{value} teilt ganze Zahlen, so dass die Nachkommastellen wegfallen",
     "deleted_rows_included": "alle Zeilen von {table} zählen mit, was auch immer in {column} steht",
     "other_spellings": "{column} hat auch {values}, worauf {value} nicht passt",

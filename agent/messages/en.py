@@ -470,6 +470,7 @@ TEXTS = {
     "date_compared_with_number": "{column} holds numbers, such as {value}, and is compared with the date {date}",
     "date_in_another_form": "{column} holds dates such as {value}, and is compared with {date} as text",
     "date_of_number": "the numbers in {column}, such as {value}, are not read as seconds since 1970",
+    "epoch_in_another_unit": "the numbers in {column}, such as {value}, are read as seconds since 1970, but are milliseconds or smaller",
     "fraction_cut": "{value} divides whole numbers, so the fraction is cut off",
     "deleted_rows_included": "all rows of {table} are included, whatever {column} says",
     "other_spellings": "{column} also has {values}, which {value} does not match",

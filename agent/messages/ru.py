@@ -470,6 +470,7 @@ TEXTS = {
     "date_compared_with_number": "в {column} хранятся числа, например {value}, а сравниваются они с датой {date}",
     "date_in_another_form": "в {column} хранятся даты вида {value}, а сравниваются они как текст с {date}",
     "date_of_number": "числа в {column}, например {value}, не читаются как секунды с 1970 года",
+    "epoch_in_another_unit": "числа в {column}, например {value}, читаются как секунды с 1970 года, но это миллисекунды или меньше",
     "fraction_cut": "{value} делит целые числа, поэтому дробная часть отброшена",
     "deleted_rows_included": "учтены все строки {table}, что бы ни стояло в {column}",
     "other_spellings": "в {column} есть также {values}, что не совпадает с {value}",

@@ -478,6 +478,7 @@ TEXTS = {
     "date_compared_with_number": "{column} 存储的是数字（如 {value}），却与日期 {date} 比较",
     "date_in_another_form": "{column} 存储的日期形如 {value}，却按文本与 {date} 比较",
     "date_of_number": "{column} 中的数字（如 {value}）没有按 1970 年以来的秒数读取",
+    "epoch_in_another_unit": "{column} 中的数字（如 {value}）按 1970 年以来的秒数读取，但其实是毫秒或更小的单位",
     "fraction_cut": "{value} 是整数相除，小数部分被舍去",
     "deleted_rows_included": "包括 {table} 的所有行，无论 {column} 的值是什么",
     "other_spellings": "{column} 中还有 {values}，与 {value} 不匹配",

@@ -41,6 +41,8 @@ _OTHER_DATE = re.compile(
 """A date in a form whose order as text need not be that of time."""
 _NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
 _EPOCH = re.compile(r"\d{9,19}")
+_SMALL_UNITS = re.compile(r"\d{12,19}")
+"""A moment in milliseconds, or a smaller unit, since 1970."""
 _DATES = (
     exp.Cast, exp.TryCast, exp.Date, exp.Timestamp, exp.TsOrDsToDate, exp.TsOrDsToTimestamp, exp.StrToDate,
     exp.StrToTime, exp.DateAdd, exp.DateSub, exp.TsOrDsAdd, exp.DateTrunc, exp.TimestampTrunc, exp.LastDay,
@@ -416,6 +418,24 @@ def dates_of_numbers(query: _Query) -> Iterator[Remark]:
                     yield _finding("date_of_number", column=str(found), value=values[0])
 
 
+def epochs_in_other_units(query: _Query) -> Iterator[Remark]:
+    """Report functions that read seconds since 1970 over a column of milliseconds or smaller units."""
+    for scope, _ in query.selects():
+        for call in query.find_all(scope, exp.Func):
+            modifiers = {literal.name.lower() for literal in call.find_all(exp.Literal)}
+            is_of_sqlite = call.name.lower() in _SQLITE_DATES and "unixepoch" in modifiers
+            if not is_of_sqlite and (not isinstance(call, exp.UnixToTime) or call.args.get("scale")):
+                continue
+            parts = (part.this if isinstance(part, exp.Cast) else part for part in call.iter_expressions())
+            column = next((part for part in parts if isinstance(part, exp.Column)), None)
+            if column is not None:
+                rows = query.rows(scope)
+                found = rows.column(rows.place(column))
+                values = _samples(found.column, found.table, query.catalog) if found else ()
+                if found and values and all(_SMALL_UNITS.fullmatch(value) for value in values):
+                    yield _finding("epoch_in_another_unit", column=str(found), value=values[0])
+
+
 _SQLITE_DATES = {"strftime", "date", "datetime", "time", "julianday"}
 
 
@@ -573,6 +593,6 @@ def _names(paths: set[Path] | frozenset[Path], rows: JoinedRows) -> str:
 
 _CHECKS: tuple[Callable[[_Query], Iterator[Remark]], ...] = (
     repeated_values, counts_of_missing_rows, lost_optional_rows, lost_listed_rows, limits_without_order,
-    exclusions_with_null, cut_last_days, orders_of_text, other_forms_of_dates, dates_of_numbers, cut_fractions,
-    deleted_rows,
+    exclusions_with_null, cut_last_days, orders_of_text, other_forms_of_dates, dates_of_numbers,
+    epochs_in_other_units, cut_fractions, deleted_rows,
 )  # fmt: skip

@@ -110,6 +110,26 @@ def test_spellings_are_compared_by_the_collation_of_the_column(tmp_path: Path) -
     source.close()
 
 
+@pytest.mark.parametrize(
+    ("engine", "second", "millisecond"),
+    [("sqlite", "datetime({}, 'unixepoch')", "{} / 1000"), ("duckdb", "to_timestamp({})", "{} / 1000.0")],
+)
+def test_milliseconds_are_not_read_as_seconds(engine: str, second: str, millisecond: str, tmp_path: Path) -> None:
+    script = (
+        "CREATE TABLE visit (id INTEGER PRIMARY KEY, began BIGINT, ended BIGINT);\n"
+        "INSERT INTO visit VALUES (1, 1767225600000, 1767225700), (2, 1767312000000, 1767312900)"
+    )
+    source = open_source(
+        SourceSettings(url=SecretStr(_create(engine, "visits", script, tmp_path))), Limits(timeout_s=20, row_limit=100)
+    )
+    doubts = [
+        {doubt.code for doubt in source.doubts_and_notes(f"SELECT id, {second.format(value)} AS at FROM visit")[0]}
+        for value in ("began", millisecond.format("began"), "ended")
+    ]
+    source.close()
+    assert doubts == [{"epoch_in_another_unit"}, set(), set()]
+
+
 @pytest.mark.benchdata
 @pytest.mark.heavy
 @pytest.mark.skipif(not DEV.is_dir(), reason="shared/benchmarks is not beside the project")
