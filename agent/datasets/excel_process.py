@@ -8,6 +8,7 @@ line of JSON.
 
 import json
 import re
+import struct
 import sys
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,6 +22,7 @@ from xml.etree.ElementTree import ParseError
 
 import python_calamine as calamine
 
+from datasphinx.agent.datasets import old_excel
 from datasphinx.agent.datasets.blocks import Block, BlockScanner
 from datasphinx.agent.datasets.open_xml import OpenXmlWorkbook
 
@@ -162,6 +164,9 @@ def _percentages(path: Path, sheet: str) -> Iterator[tuple[int, int]]:
     if path.suffix in _OPEN_XML:
         with zipfile.ZipFile(path) as archive, suppress(KeyError, ValueError, ParseError):
             yield from OpenXmlWorkbook(archive).percentages(sheet)
+    elif path.suffix == ".xls":
+        with suppress(struct.error, IndexError, ValueError):
+            yield from sorted(old_excel.percentages(path.read_bytes(), sheet))
 
 
 def _add_marks(path: Path, read: list[dict[str, Any]]) -> None:
@@ -261,7 +266,7 @@ def _fields(
                 texts = [value.zfill(digits) if value.isdigit() else texts[at] for at, value in enumerate(values)]
                 values = ["" if value.isdigit() else value for value in values]
             for at in shown.get(place, ()):
-                if isinstance(cells[at], float):
+                if type(cells[at]) in (int, float):
                     values[at] = f"{(Decimal(values[at]) * 100).normalize():f}%"
             columns += texts, values
         yield from zip(*columns, strict=True)

@@ -40,7 +40,7 @@ _REFERENCE = re.compile(rb"[A-Z]{1,3}[1-9]\d{0,6}")
 _STYLED = re.compile(rb'<c r="([A-Z]+)(\d+)" s="(\d+)"(?: t="n")?><')
 _MAX_REFERENCE = 20
 _LITERAL = re.compile(r'"[^"]*"|\\.')
-_PERCENTS = {"9": "0%", "10": "0.00%"}
+PERCENTS = {"9": "0%", "10": "0.00%"}
 """The formats of percentages that have no code in a workbook (ECMA-376, part 1, 18.8.30)."""
 
 
@@ -143,7 +143,7 @@ class OpenXmlWorkbook:
 
     def percentages(self, name: str) -> Iterator[tuple[int, int]]:
         """Yield the row and column, from 0, of the cells of a sheet that are shown as percentages, row by row."""
-        percents = {str(style).encode() for style, code in enumerate(self._formats) if "%" in _LITERAL.sub("", code)}
+        percents = {str(style).encode() for style, code in enumerate(self._formats) if is_percent(code)}
         for data in self._chunks(name) if percents else ():
             for letters, row, style in _STYLED.findall(data):
                 if style in percents:
@@ -163,7 +163,7 @@ class OpenXmlWorkbook:
     @cached_property
     def _formats(self) -> list[str]:
         """The codes of the number formats by style; those that the standard defines are left blank but percentages."""
-        codes = dict(_PERCENTS)
+        codes = dict(PERCENTS)
         formats: list[str] = []
         if "xl/styles.xml" not in self._archive.namelist():
             return formats
@@ -178,6 +178,11 @@ class OpenXmlWorkbook:
         """Yield the elements with these local names when they end, and empty each afterwards."""
         with self._archive.open(part) as file:
             yield from _elements(file, names)
+
+
+def is_percent(code: str) -> bool:
+    """Return whether the code of a number format shows percentages."""
+    return "%" in _LITERAL.sub("", code)
 
 
 def _elements(file: IO[bytes], names: tuple[str, ...]) -> Iterator[Element]:

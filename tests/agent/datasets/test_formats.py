@@ -9,7 +9,7 @@ import openpyxl
 import pytest
 from openpyxl.utils.datetime import CALENDAR_MAC_1904
 
-from tests.agent.datasets.binary_workbooks import ROWS, XLSB, xls
+from tests.agent.datasets.binary_workbooks import ROWS, XLSB, xls, xls_of_percentages
 from tests.agent.datasets.messy import rows, workbook
 from tests.agent.datasets.open_documents import ods, table
 
@@ -35,6 +35,14 @@ def test_format_is_read(name, load) -> None:
         ["Tver", None, 0.1, None, True],
     ]
     assert loaded.warnings == set()
+
+
+def test_percentages_of_an_old_workbook(load) -> None:
+    loaded = load("a.xls", xls_of_percentages(), sheet="доли")
+
+    assert loaded.rows == [["A", 0.125, 1, 12], ["B", 0.5, pytest.approx(1 / 3), 13]]
+    assert {code for code, column in loaded.warnings if column in ("share", "before")} == {"percent"}
+    assert ("percent", "count") not in loaded.warnings
 
 
 PACKED = ("a.xlsx", "a.xlsb", "a.ods")
