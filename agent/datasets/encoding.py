@@ -38,7 +38,9 @@ _SAMPLE = 1 << 16
 _CHUNK = 1 << 22
 _MAX_PLACES = 2000
 _MAX_ZEROS = 0.02
-"""Maximum share of zeros in a file of one byte a character."""
+"""Maximum share of zeros, and of other control characters, in a file of one byte a character."""
+_CONTROLS = bytes([*range(2, 9), *range(14, 26)])
+"""Control characters that neither separate cells or lines nor switch between sets of letters."""
 _MAX_STRAY = 0.25
 """Maximum share of zeros in UTF-8; text with the letters of one language in UTF-16 has more."""
 
@@ -76,7 +78,13 @@ def encoding_of(path: Path) -> tuple[str, bool]:
 
 
 def is_text(head: bytes) -> bool:
-    """Return whether a file that begins with `head` may be text; only in UTF-32 two zeros follow each other."""
+    """Return whether a file that begins with `head` may be text.
+
+    Only in UTF-32 two zeros follow each other, and text of one byte a character has hardly any control characters.
+    """
+    controls = len(head) - len(head.translate(None, _CONTROLS))
+    if controls > _MAX_ZEROS * len(head) >= head.count(0):
+        return False
     if b"\0\0" not in head or any(head.startswith(bom) for bom, _ in _BOMS) or _is_narrow(head):
         return True
     encoding = _wide(head)

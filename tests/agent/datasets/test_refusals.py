@@ -7,6 +7,7 @@ import zipfile
 import zlib
 from functools import partial
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
 
 import duckdb
@@ -124,6 +125,7 @@ REFUSED = {
     "an archive of a page": ("a.xls", b"MIME-Version: 1.0\nX-Document-Type: Workbook\n", "file_unreadable"),
     "Excel 4": ("a.xls", bytes.fromhex("090406000000040010000A00") + bytes(9), "file_unreadable"),
     "Excel 5": ("a.xls", bytes.fromhex("0908080000050500BB0DCC070A00"), "file_unreadable"),
+    "a document named as text": ("a.csv", b"%PDF-1.4\n" + Random(1).randbytes(3000), "file_unreadable"),
     "binary named as text": ("a.csv", bytes(100) + b"abc", "file_unreadable"),
     "another kind": ("a.pdf", b"%PDF-1.7", "file_unreadable"),
     "nothing at all": ("a.csv", b"", "file_unreadable"),
