@@ -161,8 +161,8 @@ class QueryReader:
     def _filled(self, join: exp.Join) -> set[str]:
         """Return the columns that have a value in each row that `join` finds: those that it compares, and its key."""
         equations = [part for part in conjuncts(join.args.get("on")) if isinstance(part, exp.EQ)]
-        columns = [column for part in equations for column in part.find_all(exp.Column)]
-        names = [column.name for column in columns if column.table.lower() == join.alias_or_name.lower()]
+        columns = [_column(side) for part in equations for side in (part.this, part.expression)]
+        names = [each.name for each in columns if each and each.table.lower() == join.alias_or_name.lower()]
         names += [each.name for each in join.args.get("using") or ()]
         table = self.table(join.this.name) if isinstance(join.this, exp.Table) else None
         return {name.lower() for name in (*names, *(table.primary_key if table else ()))}
@@ -221,9 +221,11 @@ class QueryReader:
             return None
         if isinstance(node, exp.Exists) and (element := _unnested(query)):
             return self._on_column(element[0], select, "contains", element[1])
-        is_any_row = not query.args.get("limit") and all(isinstance(one.unalias(), exp.Column) for one in query.selects)
+        selected = [self.resolved(one.unalias(), query)[0] for one in query.selects]
+        is_any_row = not query.args.get("limit") and all(isinstance(one, exp.Column) for one in selected)
         table = self._only_table(query) if is_any_row or not isinstance(node, exp.In) else None
-        if table is None or not self.names_tables:
+        read_twice = [self.table(source) for source in self.sources(select).values()].count(table)
+        if table is None or not self.names_tables or read_twice > isinstance(node, exp.Join):
             return None
         inner = copy(self)
         inner.conditions, inner.others, inner.has_more, inner._level = [], [], False, self._level + 1
@@ -234,9 +236,7 @@ class QueryReader:
 
     def _only_table(self, query: exp.Expr | None, depth: int = 0) -> Table | None:
         """Return the stored table of which `query` has a row for each row that its conditions select, if it is one."""
-        if not isinstance(query, exp.Select) or depth > _MAX_DEPTH or any(map(query.args.get, _RESHAPED)):
-            return None
-        if is_aggregated(query) and not query.args.get("group"):
+        if not isinstance(query, exp.Select) or depth > _MAX_DEPTH or _is_reshaped(query):
             return None
         sources = list(self.sources(query).values())
         if len(sources) != 1:
@@ -340,6 +340,8 @@ class QueryReader:
         order, count = node.args.get("order"), values[0]
         is_first = operator in {"≤", "<"} or (operator == "=" and values == [1])
         if not isinstance(node.this, _RANKS) or not order or not is_first or not isinstance(count, int):
+            return None
+        if isinstance(node.this, exp.DenseRank) and count - (operator == "<") > 1:
             return None
         first = order.expressions[0]
         names = [self.name(each, select) for each in (first.this, *(node.args.get("partition_by") or ()))]
@@ -447,7 +449,8 @@ class QueryReader:
         named = [item.this for item in aliases if item.alias.lower() == column.name.lower()]
         for source in candidates:
             if isinstance(source, str):
-                if len(candidates) == 1 and not named or any(self._columns_of(_Origin(source, column.name))):
+                is_certain = len(candidates) == 1 and not named and self.table(source) is None
+                if is_certain or any(self._columns_of(_Origin(source, column.name))):
                     return source
             elif isinstance(source, exp.Select) and (output := self._output(column.name, source)) is not None:
                 # Of a query that is read twice, the output does not say which of them is meant.
@@ -514,14 +517,17 @@ def _array(node: exp.Expr) -> tuple[exp.Expr, list[Any]] | None:
     elif isinstance(node, exp.JSONArrayContains):
         array, elements = elements, node.this
     elif isinstance(node, exp.Anonymous) and node.name.upper() == "JSON_CONTAINS" and len(node.expressions) == 2:
-        return node.expressions[0], _json_values(node.expressions[1])
+        array, elements = node.expressions
     elif not isinstance(node, _IN_ARRAY):
         return None
+    may_be_several = isinstance(node, exp.ArrayContainsAll | exp.ArrayOverlaps | exp.Anonymous)
     if isinstance(elements, exp.Array):
         values = [constant(each) for each in elements.expressions]
     else:
-        values = _json_values(elements) if isinstance(node, exp.ArrayContainsAll) else [constant(elements)]
-    return (array, values) if len(values) == 1 or not isinstance(node, exp.ArrayContainsAll) else (array, [None])
+        values = _json_values(elements) if may_be_several else [constant(elements)]
+    # Of several, one is enough only if arrays overlap.
+    is_told = len(values) == 1 or (values and isinstance(node, exp.ArrayOverlaps))
+    return array, values if is_told else [None]
 
 
 def _json_values(node: exp.Expr) -> list[Any]:
@@ -536,24 +542,41 @@ def _json_values(node: exp.Expr) -> list[Any]:
     ]
 
 
+def _is_reshaped(query: exp.Select) -> bool:
+    """Return whether `query` has other rows than those of its source that WHERE selects, or groups of them."""
+    return any(map(query.args.get, _RESHAPED)) or (is_aggregated(query) and not query.args.get("group"))
+
+
 def _unnested(query: exp.Select) -> tuple[exp.Expr, list[Any]] | None:
     """Return the array and the element of it that `query`, of the elements of an array, has."""
     source = query.args["from_"].this if query.args.get("from_") else None
     is_call = isinstance(source, exp.Table) and not isinstance(source.this, exp.Identifier)
     arrays = list(source.find_all(exp.Column)) if source and (is_call or isinstance(source, exp.Unnest)) else []
     tests = list(conjuncts(query.args.get("where")))
-    if len(arrays) != 1 or len(tests) != 1 or not isinstance(tests[0], exp.EQ):
+    if not source or len(arrays) != 1 or len(tests) != 1 or not isinstance(tests[0], exp.EQ) or _is_reshaped(query):
         return None
-    values = [value for value in map(constant, (tests[0].this, tests[0].expression)) if value is not None]
-    return (arrays[0], values) if len(values) == 1 else None
+    sides = tests[0].this, tests[0].expression
+    given = source.alias_column_names
+    names = {name.lower() for name in given or ("value", source.alias)} if len(given) < 2 else ()
+    elements = [column for side in sides if (column := _column(side)) is not None]
+    is_element = len(elements) == 1 and elements[0].table in {"", source.alias} and elements[0].name.lower() in names
+    values = [value for value in map(constant, sides) if value is not None]
+    return (arrays[0], values) if is_element and len(values) == 1 else None
 
 
 def _joins_columns(node: exp.Expr) -> bool:
     """Return whether `node` says that a column of one table, or a value computed from it, equals one of another."""
-    if not isinstance(node, exp.EQ):
+    if not isinstance(node, exp.EQ) or node.find(exp.Query):
         return False
     left, right = ({column.table for column in side.find_all(exp.Column)} for side in (node.this, node.expression))
     return len(left) == len(right) == 1 and left != right
+
+
+def _column(node: exp.Expr) -> exp.Column | None:
+    """Return the column to which only functions are applied that a comparison in words may leave out."""
+    while isinstance(node, _WRAPPERS):
+        node = node.this
+    return node if isinstance(node, exp.Column) else None
 
 
 def constant(node: exp.Expr) -> Any:

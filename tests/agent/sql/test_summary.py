@@ -83,7 +83,33 @@ def test_an_element_of_an_array_is_told(dialect: str, condition: str) -> None:
 def test_several_elements_of_an_array_are_told_if_one_is_enough() -> None:
     for condition in ("tags && ARRAY['a', 'b']", "'a' = ANY(tags) OR 'b' = ANY(tags)"):
         assert _array_words(condition, "postgres") == ["tags contains a or b"]
-    assert _array_words("tags @> ARRAY['a', 'b']", "postgres") == ["with a condition on tags"]
+    for dialect, condition in (
+        ("postgres", "tags @> ARRAY['a', 'b']"),
+        ("postgres", "tags && '{a,b}'"),
+        ("mysql", """JSON_CONTAINS(tags, '["a", "b"]')"""),
+        ("mysql", "JSON_CONTAINS(tags, '[]')"),
+        ("duckdb", "list_has_any(tags, [])"),
+    ):
+        assert _array_words(condition, dialect) == ["with a condition on tags"], condition
+
+
+@pytest.mark.parametrize(
+    ("dialect", "query"),
+    [
+        ("sqlite", "SELECT 1 FROM json_each(data.tags) WHERE length(value) = 5"),
+        ("sqlite", "SELECT 1 FROM json_each(data.tags) WHERE key = 0"),
+        ("sqlite", "SELECT 1 FROM json_each(data.tags) WHERE data.kind = 'a'"),
+        ("sqlite", "SELECT 1 FROM json_each(data.tags) WHERE json_extract(value, '$.kind') = 'a'"),
+        ("sqlite", "SELECT 1 FROM json_each(data.tags) WHERE value = 'a' GROUP BY value HAVING COUNT(*) > 2"),
+        ("postgres", "SELECT COUNT(*) FROM unnest(data.tags) AS t WHERE t = 'a'"),
+        ("postgres", "SELECT 1 FROM unnest(data.tags) WITH ORDINALITY AS t(v, n) WHERE n = 1"),
+        ("postgres", "SELECT 1 FROM jsonb_each_text(data.tags) AS t(k, v) WHERE k = 'a'"),
+    ],
+)
+def test_what_else_is_asked_of_the_elements_of_an_array_is_no_element(dialect: str, query: str) -> None:
+    known = Catalog(dialect, {"posts": Table("posts", (Column("tags", "TEXT[]"), Column("kind", "TEXT")))})
+    summary = summarize_query(f"SELECT 1 FROM posts AS data WHERE EXISTS ({query})", known)
+    assert {each["operator"] for each in summary["conditions"]} <= {"on"}
 
 
 def _array_words(condition: str, dialect: str) -> list[str]:
@@ -217,6 +243,12 @@ BY_TOTAL = """WITH totals AS (
             "only the first 2, sorted by total; total > 100",
         ),
         (f"SELECT name FROM ({RANKED}) AS r WHERE place = 2", "with a condition on state, score"),
+        # With ties, they are more rows.
+        ("SELECT name FROM customers QUALIFY DENSE_RANK() OVER (ORDER BY score) <= 2", "with a condition on score"),
+        (
+            "SELECT name FROM customers QUALIFY DENSE_RANK() OVER (ORDER BY score) = 1",
+            "only the first, sorted by score",
+        ),
         (
             f"SELECT name FROM ({RANKED}) AS r WHERE place <= 3 AND state = 'NY'",
             "only the first 3, sorted by score (descending), for each state; state = NY",
@@ -266,6 +298,20 @@ def test_a_condition_on_a_rank_or_another_computed_column_is_told(sql: str, word
             "WHERE NOT EXISTS (SELECT 1 FROM orders o WHERE o.customer_id = c.id AND o.amount > c.score)",
             "with a condition on orders",
         ),
+        (
+            "WHERE id IN (SELECT k FROM (SELECT MAX(customer_id) AS k FROM orders GROUP BY status) o)",
+            "with a condition on customer id, orders",
+        ),
+        ("WHERE EXISTS (SELECT 1 FROM orders WHERE customer_id = c.id AND state = 'NY')", "with a condition on orders"),
+        # Of a table that is read twice, rows of which are meant?
+        ("LEFT JOIN customers d ON d.id = c.score WHERE d.id IS NULL", "with a condition on id, score"),
+        ("WHERE state IN (SELECT state FROM customers WHERE score > 5)", "with a condition on state, customers"),
+        ("WHERE c.id = (SELECT MAX(customer_id) FROM orders)", "with a condition on customer id, orders"),
+        (
+            "LEFT JOIN orders o ON COALESCE(o.customer_id, 0) = c.id WHERE o.customer_id IS NULL",
+            "customer id is empty",
+        ),
+        ("LEFT JOIN orders o ON LOWER(o.status) = c.state WHERE o.status IS NULL", "without orders"),
     ],
 )
 def test_a_row_of_another_table_that_is_asked_for_or_ruled_out_is_told(clauses: str, words: str) -> None:
