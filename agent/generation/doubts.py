@@ -100,11 +100,12 @@ def absent_names(sql: str, question: Question, source: Source) -> list[Message]:
 
 def doubts_on_rows(sql: str, said: Mentions, source: Source, today: date) -> tuple[Message, ...]:
     """Return the doubts about `sql`, without those about stored values with which the statement has the same result."""
-    found = doubts_about(sql, said, source.catalog, today)
-    links = {one_line(link.phrase, _MAX_CHARS): link for link in said.values}
-    ignored = [links.get(str(doubt.facts["part"])) for doubt in found if doubt.code == _IGNORED]
-    needless = {link.phrase for link in ignored if link and _changes_nothing(sql, link, source)}
-    return tuple(doubt for doubt in found if doubt.code != _IGNORED or doubt.facts["part"] not in needless)
+
+    def is_needless(doubt: Message) -> bool:
+        links = [link for link in said.values if one_line(link.phrase, _MAX_CHARS) == doubt.facts.get("part")]
+        return doubt.code == _IGNORED and bool(links) and all(_changes_nothing(sql, link, source) for link in links)
+
+    return tuple(doubt for doubt in doubts_about(sql, said, source.catalog, today) if not is_needless(doubt))
 
 
 def _changes_nothing(sql: str, link: LinkedValue, source: Source) -> bool:
@@ -127,7 +128,7 @@ def _changes_nothing(sql: str, link: LinkedValue, source: Source) -> bool:
     except StatementError:
         return False
     keys = {comparison_key(result, ordered=False) for result in results}
-    return len(keys) == 1 and not finds_nothing(results[0])
+    return len(keys) == 1 and not finds_nothing(results[0]) and not results[0]["truncated"]
 
 
 def _mentions(question: Question, assumptions: Sequence[str], source: Source) -> Mentions:

@@ -221,6 +221,27 @@ def test_a_value_with_which_the_result_is_the_same_is_not_missed(tmp_path: Path)
         assert "“double”" in found("Which hotels are without a double room?", without)
 
 
+def test_a_result_that_is_the_same_as_far_as_it_was_read_may_differ(tmp_path: Path) -> None:
+    rows = ", ".join(f"({at}, '{'north' if at <= 100 else 'south'}')" for at in range(1, 201))
+    setup = ["CREATE TABLE visits (visit_id INTEGER PRIMARY KEY, region TEXT)", f"INSERT INTO visits VALUES {rows}"]
+    database = make_database(tmp_path, *setup)
+    with closing(open_source(SourceSettings(url=url(database)), Limits(5, 100))) as source:
+        said = Mentions("Visits up north", values=[LinkedValue("visits", "region", "north", "north")])
+        assert doubts_on_rows("SELECT visit_id FROM visits ORDER BY visit_id", said, source, TODAY)
+        assert not doubts_on_rows("SELECT visit_id FROM visits ORDER BY visit_id LIMIT 9", said, source, TODAY)
+
+
+def test_a_value_of_several_columns_is_missed_if_it_changes_the_result_in_one(tmp_path: Path) -> None:
+    setup = [
+        "CREATE TABLE ships (ship_id INTEGER PRIMARY KEY, origin TEXT, flag TEXT)",
+        "INSERT INTO ships VALUES (1, 'Iceland', 'Iceland'), (2, 'Norway', 'Iceland')",
+    ]
+    with closing(open_source(SourceSettings(url=url(make_database(tmp_path, *setup))), Limits(5, 100))) as source:
+        links = [LinkedValue("ships", column, "Iceland", "Iceland") for column in ("origin", "flag")]
+        for values in (links, links[::-1]):
+            assert doubts_on_rows("SELECT COUNT(*) FROM ships", Mentions("Iceland", values=values), source, TODAY)
+
+
 def test_a_column_with_the_name_of_a_text_that_is_compared_is_not_meant() -> None:
     question, sql = "How many sales did prices get?", "SELECT COUNT(*) FROM sales WHERE city = '{}'"
     assert doubts(question, sql.format("Price")) == ""
