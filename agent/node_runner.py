@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Protocol, get_args
 
 from langchain_core.messages import AIMessage
+from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.errors import GraphBubbleUp
 from langgraph.graph import START, StateGraph
@@ -149,22 +150,23 @@ def add_nodes(builder: StateGraph[Any, Any, Any, Any], flow: Flow, steps: Steps,
         builder.add_node(name, run, metadata={"description": (node.__doc__ or "").partition("\n")[0]})
         if name not in (flow.answer_node, "await_clarification"):
             router, labels = unless_failed(router, flow.answer_node), {flow.answer_node: _FAILED, **labels}
-        builder.add_conditional_edges(
-            name, _labelled(router, labels), {label: target for target, label in labels.items()}
-        )
+        builder.add_conditional_edges(name, _Edge(router, labels), {label: target for target, label in labels.items()})
 
 
 def _unrecorded(node: Node, services: Services, state: Any) -> dict[str, Any]:
     return node(state, services)
 
 
-def _labelled(router: Router | str, labels: Mapping[str, str]) -> Router:
-    """Return a function that returns the label of the edge to the next node."""
+class _Edge(Runnable[Any, str]):
+    """Returns the label of the edge to the next node. LangGraph would make a function a run of its own."""
 
-    def edge(state: Any) -> str:
-        return labels[router if isinstance(router, str) else router(state)]
+    name = "edge"
 
-    return edge
+    def __init__(self, router: Router | str, labels: Mapping[str, str]) -> None:
+        self._router, self._labels = router, labels
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> str:
+        return self._labels[self._router if isinstance(self._router, str) else self._router(input)]
 
 
 def _start_run(node: Node, shared: Services, flow: Flow, state: Any) -> dict[str, Any]:
