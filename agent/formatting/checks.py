@@ -74,10 +74,8 @@ def checked_formats(
     for at, name in enumerate(columns):
         output = outputs[at] if len(outputs) == len(columns) else None
         spec = formats.get(name, given.get(name.lower(), "")).strip()
-        measured = output.measured if output else None
-        shown = catalog.formats.get((measured.table.key, measured.column.name), "") if measured else ""
-        if _is_format(shown):
-            checked[name] = shown
+        if output and _is_format(output.shown):
+            checked[name] = output.shown
         elif _is_format(spec) and _holds(spec, output, sql, catalog, said):
             checked[name] = spec
         elif output and (known := _known_format(name, output, keys, catalog)):

@@ -93,22 +93,26 @@ def _source_of(column: exp.Column, scope: Scope) -> exp.Table | Scope | None:
     return around.sources[column.table] if around else None
 
 
-def first_query(scope: Scope) -> Scope:
-    """Return the scope of the first query of a UNION, whose outputs name those of all; any other scope unchanged."""
-    while scope.set_operation_scopes:
-        scope = scope.set_operation_scopes[0]
-    return scope
+def outputs_of(scope: Scope) -> list[list[tuple[exp.Expr, Scope]]]:
+    """Return the outputs of a query with its scope; of a UNION, those of each query. The first one names them."""
+    if scope.set_operation_scopes:
+        return [outputs for part in scope.set_operation_scopes for outputs in outputs_of(part)]
+    outputs = scope.expression.selects if isinstance(scope.expression, exp.Select) else []
+    return [[(output, scope) for output in outputs]]
+
+
+def inner_outputs(node: exp.Expr, scope: Scope) -> list[tuple[exp.Expr, Scope]]:
+    """Return the output of a derived table or CTE that the column `node` of `scope` is, in each query of a UNION."""
+    source = _source_of(node, scope) if isinstance(node, exp.Column) else None
+    queries = outputs_of(source) if isinstance(source, Scope) else [[]]
+    names = [output.alias_or_name.lower() for output, _ in queries[0]]
+    at = names.index(node.name.lower()) if node.name.lower() in names else len(names)
+    return [(output.unalias(), inner) for outputs in queries for output, inner in outputs[at : at + 1]]
 
 
 def inner_output(node: exp.Expr, scope: Scope) -> tuple[exp.Expr, Scope] | None:
     """Return the output of a derived table or CTE that the column `node` of `scope` is, with the scope that has it."""
-    source = _source_of(node, scope) if isinstance(node, exp.Column) else None
-    if not isinstance(source, Scope):
-        return None
-    inner = first_query(source)
-    outputs = inner.expression.selects if isinstance(inner.expression, exp.Select) else []
-    found = (output for output in outputs if output.alias_or_name.lower() == node.name.lower())
-    return next(((output.unalias(), inner) for output in found), None)
+    return next(iter(inner_outputs(node, scope)), None)
 
 
 def _with_exact_aliases(tree: exp.Expr, catalog: Catalog) -> exp.Expr:

@@ -8,7 +8,14 @@ from sqlglot.optimizer.scope import Scope
 
 from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.sql.joined_rows import JoinedRows
-from datasphinx.agent.sql.names import ColumnReference, ResolvedQuery, first_query, inner_output, resolved_query
+from datasphinx.agent.sql.names import (
+    ColumnReference,
+    ResolvedQuery,
+    inner_output,
+    inner_outputs,
+    outputs_of,
+    resolved_query,
+)
 from datasphinx.agent.sql.selects import is_aggregated
 from datasphinx.agent.sql.statement_cache import StatementCache
 from datasphinx.agent.sql.summary import unwrapped
@@ -29,8 +36,8 @@ class OutputColumn:
     """Its expression, with the columns of derived tables and CTEs replaced by what computes them."""
     stored: ColumnReference | None
     """The stored column whose values it has, also their minimum, maximum or average; None if it is computed."""
-    measured: ColumnReference | None
-    """The stored column in whose unit it is: `stored`, or one of which it is a sum."""
+    shown: str
+    """The format that a file shows of what it is, or is a sum of; empty if queries of a UNION differ."""
     averaged_decimals: int | None
     """The decimal places of the amounts of which it is an average that is not rounded; None for others."""
 
@@ -53,20 +60,20 @@ def _output_columns(sql: str, catalog: Catalog) -> Sequence[OutputColumn]:
         return []
     if query is None or not query.scopes:
         return []
-    scope = first_query(query.scopes[-1])
-    outputs = scope.expression.selects if isinstance(scope.expression, exp.Select) else []
-    if any(output.is_star for output in outputs):
+    queries = outputs_of(query.scopes[-1])
+    if any(output.is_star for output, _ in queries[0]):
         return []
-    return [_output(output, scope, query) for output in outputs]
+    return [_output(column, query) for column in zip(*queries, strict=False)]
 
 
-def _output(node: exp.Expr, scope: Scope, query: ResolvedQuery) -> OutputColumn:
+def _output(column: Sequence[tuple[exp.Expr, Scope]], query: ResolvedQuery) -> OutputColumn:
+    """Return what an output is, which `column` has in each query of a UNION."""
+    node, scope = column[0]
     expression = _expanded(node.unalias(), scope)
     is_average = expression.find(exp.Avg, exp.Median, exp.Div) and not expression.find(exp.Round)
     decimals = _decimals(node, scope, query) if is_average else None
-    stored = _stored(node, scope, query, _WRAPPERS + _OF_ITS_UNIT)
-    measured = stored or _stored(node, scope, query, _WRAPPERS + _OF_ITS_UNIT + _OF_ITS_DECIMALS)
-    return OutputColumn(expression, stored, measured, decimals)
+    shown = {each for output in column for each in _shown(*output, query)}
+    return OutputColumn(expression, _stored(node, scope, query), shown.pop() if len(shown) == 1 else "", decimals)
 
 
 def _expanded(node: exp.Expr, scope: Scope, depth: int = 0) -> exp.Expr:
@@ -77,16 +84,23 @@ def _expanded(node: exp.Expr, scope: Scope, depth: int = 0) -> exp.Expr:
     return node.copy().transform(replaced, copy=False)
 
 
-def _stored(
-    node: exp.Expr, scope: Scope, query: ResolvedQuery, functions: tuple[type[exp.Expr], ...], depth: int = 0
-) -> ColumnReference | None:
-    """Return the stored column to which only `functions` are applied."""
-    while isinstance(node, functions):
+def _stored(node: exp.Expr, scope: Scope, query: ResolvedQuery, depth: int = 0) -> ColumnReference | None:
+    while isinstance(node, _WRAPPERS + _OF_ITS_UNIT):
         node = node.this
     inner = inner_output(node, scope)
     if inner:
-        return _stored(*inner, query, functions, depth + 1) if depth < _MAX_DEPTH else None
+        return _stored(*inner, query, depth + 1) if depth < _MAX_DEPTH else None
     return query.column_of(node, scope)
+
+
+def _shown(node: exp.Expr, scope: Scope, query: ResolvedQuery, depth: int = 0) -> set[str]:
+    """Return the formats that files show of the columns in whose unit `node` is, or "" for one without."""
+    while isinstance(node, _WRAPPERS + _OF_ITS_UNIT + _OF_ITS_DECIMALS):
+        node = node.this
+    if inner := inner_outputs(node, scope) if depth < _MAX_DEPTH else []:
+        return {each for output in inner for each in _shown(*output, query, depth + 1)}
+    found = query.column_of(node, scope)
+    return {query.catalog.formats.get((found.table.key, found.column.name), "") if found else ""}
 
 
 def _decimals(node: exp.Expr, scope: Scope, query: ResolvedQuery, depth: int = 0) -> int | None:

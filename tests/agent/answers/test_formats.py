@@ -222,6 +222,24 @@ def test_a_format_holds_only_if_statement_and_schema_agree(
 
 
 @pytest.mark.parametrize(
+    ("select", "other", "expected"),
+    [
+        ("SUM(price)", "SUM(price)", "currency EUR"),
+        ("SUM(price)", "COUNT(*)", None),
+        ("SUM(price)", "SUM(cost)", None),
+        ("SUM(price)", "NULL", None),
+    ],
+)
+def test_what_a_file_shows_holds_only_for_all_queries_of_a_union(select: str, other: str, expected: str | None) -> None:
+    table = Table("sales", (Column("price", "DOUBLE"), Column("cost", "DOUBLE")))
+    formats = {("sales", "price"): "currency EUR", ("sales", "cost"): "currency USD"}
+    known = Catalog("duckdb", {"sales": table}, formats=formats)
+    union = f"SELECT {select} AS value FROM sales UNION ALL SELECT {other} FROM sales"
+    for sql in (union, f"SELECT SUM(value) AS value FROM ({union}) AS part"):
+        assert checked_formats({}, ["value"], sql, known).get("value") == expected
+
+
+@pytest.mark.parametrize(
     "end", ["GROUP BY opened", "GROUP BY 1", "ORDER BY value", "ORDER BY opened", "ORDER BY 1 LIMIT 3"]
 )
 def test_numbers_like_years_are_years_where_rows_are_grouped_or_sorted_by_them(end: str) -> None:
