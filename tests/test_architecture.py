@@ -1,18 +1,22 @@
 """The rules of the house that no single module can keep: directions, the choke point, texts, nodes."""
 
 import ast
+import re
 from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from datasphinx.agent.errors import BY_CODE, Coded, SourceUnreachable, Unanswered, error_with
+from datasphinx.agent.errors import BY_CODE, Coded, ConfigurationError, SourceUnreachable, Unanswered, error_with
 from datasphinx.agent.messages import LANGUAGES, TEXTS, render
 from tests.support.errors import example_facts, placeholders
 from tests.support.layers import LAYERS
-from tests.support.source_files import nodes, trees
+from tests.support.source_files import ROOT, nodes, trees
 
 
+@cache
 def project() -> dict[str, ast.Module]:
     """Return the syntax trees of the modules that the rules are for, by path."""
     return trees("agent", "datasphinx", "nodes", "prompts", "training")
@@ -83,15 +87,17 @@ def test_the_rule_sees_imports_upwards(source: str, upwards: bool) -> None:
     assert bool(list(upward_imports("agent/sql/execute.py", ast.parse(source)))) is upwards
 
 
-def test_no_test_file_is_imported() -> None:
-    """What several use is in modules beside them, or in `tests/support/`."""
-    files = trees("tests", "benchmarks")
+IMPORT = re.compile(r"^ *(?:from|import) [^(\n]*(?:\([^)]*\))?", re.MULTILINE)
 
+
+def test_no_test_file_is_imported() -> None:
+    """What several use is in modules beside them, or in `tests/support/`. To parse all of them takes seconds."""
     assert [
-        f"{name} imports {module}"
-        for name, tree in files.items()
-        for module in imports(tree)
-        if any(part.startswith("test_") for part in module.split("."))
+        f"{path}: {statement}"
+        for folder in ("tests", "benchmarks")
+        for path in (ROOT / folder).rglob("*.py")
+        for statement in IMPORT.findall(path.read_text(encoding="utf-8"))
+        if re.search(r"\btest_", statement)
     ] == []
 
 
@@ -294,22 +300,65 @@ def test_facts_of_each_error_fill_its_text() -> None:
         assert str(getattr(made, "reason", "")) in str(made), code
 
 
+CODED = {kind.__name__ for kind in BY_CODE.values() if issubclass(kind, Coded)}
+TEXT_FACTS = {"reason", "problems", "findings", "unknown", "rights", "limit", "what"}
+"""Facts of errors that are texts, not names or numbers."""
+IN_ENGLISH = ("agent/evals/", "agent/sql/guard/lint", "agent/node_runner")
+"""Modules of commands, whose texts are in English."""
+
+
+@cache
+def named_calls() -> list[tuple[ast.Call, str, str]]:
+    """Return the calls of a plain name in the source, with the name and the place."""
+    return [
+        (node, node.func.id, f"{path}:{node.lineno}")
+        for path, tree in project().items()
+        for node in nodes(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    ]
+
+
 def test_facts_in_the_source_fill_the_texts_of_their_codes() -> None:
-    coded = {kind.__name__ for kind in BY_CODE.values() if issubclass(kind, Coded)}
-    calls = [
-        call for tree in project().values() for call in nodes(tree)
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in coded
-    ]  # fmt: skip
+    calls = [(call, name) for call, name, _ in named_calls() if name in CODED]
     problems = []
-    for call in calls:
+    for call, name in calls:
         code = ast.literal_eval(call.args[0])
-        if BY_CODE[code].__name__ != ast.unparse(call.func):
-            problems.append(f"{code} is not one of {ast.unparse(call.func)}")
+        if BY_CODE[code].__name__ != name:
+            problems.append(f"{code} is not one of {name}")
         if not placeholders(TEXTS["en"][code]) <= {keyword.arg for keyword in call.keywords}:
             problems.append(ast.unparse(call))
 
     assert len(calls) > 50
     assert problems == []
+
+
+def test_reasons_of_the_source_are_messages() -> None:
+    """A reason that is written in the source is a message; a string that is computed there is a quotation."""
+    places = {
+        error.__name__: [index for index, field in enumerate(fields(error)) if field.name in TEXT_FACTS]  # type: ignore[arg-type]
+        for error in BY_CODE.values()
+        # What is wrong with the settings is told to operators, in English.
+        if is_dataclass(error) and error is not ConfigurationError
+    }
+
+    assert [
+        place
+        for call, name, place in named_calls()
+        for fact in (
+            *(call.args[index] for index in places.get(name, ()) if index < len(call.args)),
+            *(keyword.value for keyword in call.keywords if name in CODED and keyword.arg in TEXT_FACTS),
+        )
+        if isinstance(fact, ast.Constant | ast.JoinedStr) and not place.startswith(IN_ENGLISH)
+    ] == []
+
+
+def test_source_uses_messages_that_exist() -> None:
+    unknown = []
+    for call, place in ((call, place) for call, name, place in named_calls() if name == "Message"):
+        choices = [call.args[0].body, call.args[0].orelse] if isinstance(call.args[0], ast.IfExp) else call.args[:1]
+        unknown += [place for code in choices if isinstance(code, ast.Constant) and code.value not in TEXTS["en"]]
+
+    assert unknown == []
 
 
 def test_every_code_has_one_class() -> None:

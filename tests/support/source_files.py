@@ -4,14 +4,14 @@ import ast
 from functools import cache
 from pathlib import Path
 
-_ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[2]
 
 
 @cache
 def trees(*folders: str) -> dict[str, ast.Module]:
     """Return the syntax trees of all modules in `folders`, by path from the root of the project."""
-    files = sorted(path for folder in folders for path in (_ROOT / folder).rglob("*.py"))
-    return {path.relative_to(_ROOT).as_posix(): _tree(path) for path in files}
+    files = sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+    return {path.relative_to(ROOT).as_posix(): _tree(path) for path in files}
 
 
 @cache

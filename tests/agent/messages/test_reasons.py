@@ -1,11 +1,8 @@
 """Errors in Russian and Chinese: the whole text is in that language, with the reason and with its own facts."""
 
-import ast
 import copy
 import pickle
 import re
-from collections.abc import Iterator
-from dataclasses import fields
 from functools import cache
 from pathlib import Path
 
@@ -14,8 +11,6 @@ import pytest
 from datasphinx.agent.core.failure import client_failure, error_info, error_of, failure_of, full_text
 from datasphinx.agent.errors import (
     BY_CODE,
-    Coded,
-    ConfigurationError,
     FileUnreadable,
     Refused,
     StatementFailed,
@@ -24,13 +19,9 @@ from datasphinx.agent.errors import (
 from datasphinx.agent.messages import LANGUAGES, TEXTS, Language, Message, render
 from datasphinx.agent.settings import Settings
 from tests.support.errors import placeholders
-from tests.support.source_files import nodes, trees
 
 TEXT_FACTS = ("reason", "problems", "findings", "unknown", "rights", "limit", "what")
 """Facts of errors that are texts, not names or numbers."""
-
-COMMANDS = ("agent/evals/", "agent/sql/guard/lint")
-"""Modules of commands, whose texts are in English."""
 
 PROPER_NAMES = {
     "Databricks", "Delta", "Iceberg", "Spark", "Trino", "Chrome", "Chromium",
@@ -55,14 +46,6 @@ def english_words(text: str) -> list[str]:
 
 def facts_of(code: str, **known: object) -> dict[str, object]:
     return {name: known.get(name, 7) for name in placeholders(TEXTS["en"][code])}
-
-
-def calls(name: str | None = None) -> Iterator[tuple[ast.Call, str, str]]:
-    """Calls of a plain name in the source, with the name and the place."""
-    for path, tree in trees("agent", "nodes", "prompts", "datasphinx").items():
-        for node in nodes(tree):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and name in (None, node.func.id):
-                yield node, node.func.id, f"{path}:{node.lineno}"
 
 
 REASONS = [code for code in TEXTS["en"] if code not in BY_CODE]
@@ -106,38 +89,6 @@ def test_text_of_a_database_is_quoted(language: Language) -> None:
 def test_english_words_are_seen() -> None:
     assert english_words("Не удалось: it is empty") == ["it", "is", "empty"]
     assert english_words("Не удалось: «it is empty», GROUP BY, DATASPHINX_URL, `select`") == []
-
-
-@pytest.mark.heavy
-def test_reasons_of_the_source_are_messages() -> None:
-    """A reason that is written in the source is a message; a string that is computed there is a quotation."""
-    index_by_class = {
-        error.__name__: [index for index, field in enumerate(fields(error)) if field.name in TEXT_FACTS]  # type: ignore[arg-type]
-        for error in BY_CODE.values()
-        # What is wrong with the settings is told to operators, in English.
-        if hasattr(error, "__dataclass_fields__") and error is not ConfigurationError
-    }
-    coded = {error.__name__ for error in BY_CODE.values() if issubclass(error, Coded)}
-    literal = [
-        place
-        for call, name, place in calls()
-        for fact in (
-            *(call.args[index] for index in index_by_class.get(name, ()) if index < len(call.args)),
-            *(keyword.value for keyword in call.keywords if name in coded and keyword.arg in TEXT_FACTS),
-        )
-        if isinstance(fact, ast.Constant | ast.JoinedStr)
-    ]
-
-    assert [place for place in literal if not place.startswith((*COMMANDS, "agent/node_runner"))] == []
-
-
-def test_source_uses_messages_that_exist() -> None:
-    unknown = []
-    for call, _, place in calls("Message"):
-        choices = [call.args[0].body, call.args[0].orelse] if isinstance(call.args[0], ast.IfExp) else call.args[:1]
-        unknown += [place for code in choices if isinstance(code, ast.Constant) and code.value not in TEXTS["en"]]
-
-    assert unknown == []
 
 
 def test_message_is_its_english_text_and_can_be_copied() -> None:
