@@ -293,7 +293,7 @@ def _groups_file(config: pytest.Config) -> Path:
 def pytest_collection_finish() -> None:
     """Exclude modules and collected tests from garbage collection, and collect less often: it took a fifth of a run."""
     gc.freeze()
-    gc.set_threshold(10_000, 20, 50)
+    gc.set_threshold(50_000, 20, 50)
     gc.enable()
     # DuckDB reports its objects that are not collected at exit.
     atexit.register(gc.unfreeze)

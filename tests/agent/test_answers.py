@@ -10,6 +10,8 @@ from tests.agent.walk import COUNT, HOW_MANY, calls, prompts
 from tests.conftest import VALID, MakeAgent, ScriptedAgent
 from tests.support.databases import make_table, url
 
+pytestmark = pytest.mark.integration
+
 ONE_NUMBER = COUNT["sql"]
 ONE_TEXT = "SELECT name FROM regions ORDER BY name LIMIT 1"
 NO_VALUE = "SELECT MAX(salary) AS salary FROM employees WHERE salary < 0"

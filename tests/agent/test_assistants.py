@@ -18,6 +18,8 @@ from tests.support.best_customer import ASKS, BEST, BY_AMOUNT, BY_ORDERS
 from tests.support.databases import make_table, url
 from tests.support.fake_openai import FakeOpenAI
 
+pytestmark = pytest.mark.integration
+
 THREAD: Any = {"configurable": {"thread_id": "one"}}
 THINGS = {"sql": "SELECT COUNT(*) AS things FROM things"}
 

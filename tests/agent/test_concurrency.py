@@ -28,6 +28,8 @@ from tests.support.eventually import eventually
 from tests.support.heavy import sample
 from tests.support.under_load import ask_for, check_own, number_in
 
+pytestmark = pytest.mark.integration
+
 _WITHIN_S = 60
 NUMBERS = range(100, 100 + sample(50, 16))
 QUESTIONS = [{"question": f"What is the status of order number {number}?"} for number in NUMBERS]
@@ -101,7 +103,6 @@ def test_questions_to_the_graph(settings: Settings, waiting_model: ScriptedModel
     assert len({output["audit"]["trace_id"] for output in outputs}) == len(NUMBERS)
 
 
-@pytest.mark.integration
 def test_questions_at_once_search_their_stored_values_once(cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     searched = []
 

@@ -9,6 +9,8 @@ from datasphinx.agent.graph import Graph, build_graph
 from tests.agent.walk import COUNT, HOW_MANY, NODES, calls
 from tests.conftest import MakeAgent, ScriptedAgent
 
+pytestmark = pytest.mark.integration
+
 CUSTOMERS = "SELECT COUNT(*) AS customers FROM customers"
 THREAD: Any = {"configurable": {"thread_id": "one"}}
 BEFORE_EXECUTION = ["check_stop_words", "validate_sql", "execute_sql"]

@@ -21,6 +21,8 @@ from datasphinx.agent.types import Limits
 from tests.agent.datasets.conftest import rows_of
 from tests.support.commands import Run
 
+pytestmark = pytest.mark.integration
+
 ROOT = Path(__file__).resolve().parents[2]
 CACHES = (engines, engine_of, engine_called, readers, knowledge.importers)
 

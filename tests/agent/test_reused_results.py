@@ -10,7 +10,7 @@ from datasphinx.agent.replay import replay
 from tests.agent.walk import COUNT, HOW_MANY
 from tests.conftest import MakeAgent, ScriptedAgent
 
-pytestmark = pytest.mark.stored_record
+pytestmark = [pytest.mark.integration, pytest.mark.stored_record]
 
 DELIVERED = {"sql": "SELECT COUNT(*) AS orders FROM orders WHERE status = 'delivered'"}
 CUSTOMERS = "SELECT customer_id FROM customers"

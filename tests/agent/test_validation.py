@@ -12,6 +12,8 @@ from tests.agent.walk import COUNT, HOW_MANY, calls, correction, final, no_call,
 from tests.conftest import VALID, MakeAgent
 from tests.support.databases import make_database, url
 
+pytestmark = pytest.mark.integration
+
 IDS = "SELECT product_id FROM order_items GROUP BY product_id ORDER BY SUM(quantity) DESC LIMIT 5"
 NAMES = (
     "SELECT p.name FROM order_items AS i JOIN products AS p ON p.product_id = i.product_id "

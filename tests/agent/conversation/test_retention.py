@@ -23,6 +23,8 @@ from tests.agent.record.stores import fresh_url, happened
 from tests.support.commands import Run
 from tests.support.servers import STORES
 
+pytestmark = pytest.mark.integration
+
 OLD, NEW, USED, OTHER, UNUSED = ("a" * 32, "b" * 32, "c" * 32, "d" * 32, "e" * 32)
 
 

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import Command
@@ -14,6 +15,8 @@ from datasphinx.agent.conversation.threads import SERIALIZER
 from datasphinx.agent.graph import build_graph
 from tests.conftest import MakeAgent
 from tests.support.best_customer import ASKS, BEST, BY_AMOUNT
+
+pytestmark = pytest.mark.integration
 
 ORDERS = {"sql": "SELECT * FROM orders ORDER BY order_id LIMIT 200", "assumptions": [], "off_topic": False}
 AS_TABLE, AS_CHART = {"sql": "", "output_type": "dataframe"}, {"sql": "", "output_type": "plot"}

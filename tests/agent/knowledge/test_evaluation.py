@@ -8,6 +8,8 @@ import pytest
 from benchmarks.knowledge_questions import ANSWERS, FOLDER, Asker, figures_of, read_lines, run
 from benchmarks.spider import DEV
 
+pytestmark = pytest.mark.integration
+
 DATABASES = DEV / "databases"
 QUESTIONS = read_lines(FOLDER / "questions.jsonl")
 LEAST_GAIN, MAX_TOKENS = 0.4, 300

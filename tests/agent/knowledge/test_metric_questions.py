@@ -17,6 +17,8 @@ from datasphinx.agent.settings import SourceSettings
 from datasphinx.agent.sources.source import Source, open_source
 from datasphinx.agent.types import Limits
 
+pytestmark = pytest.mark.integration
+
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 REPLIES = [json.loads(line) for line in (FIXTURES / "metric_questions" / "replies.jsonl").read_text().splitlines()]
 """Replies with `metric`, the part of them that names metrics, and `sql`, a reference, if these can be compiled."""

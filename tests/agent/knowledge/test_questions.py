@@ -19,6 +19,8 @@ from tests.agent.knowledge.conftest import Write
 from tests.agent.walk import calls, no_call, prompts, updates_of, walk
 from tests.conftest import MakeAgent, ScriptedAgent
 
+pytestmark = pytest.mark.integration
+
 TEXT = """\
 metrics:
   revenue:

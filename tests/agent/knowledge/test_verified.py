@@ -16,6 +16,8 @@ from tests.agent.knowledge.conftest import Write
 from tests.agent.walk import calls, no_call, nodes, prompts, walk
 from tests.conftest import MakeAgent, ScriptedAgent
 
+pytestmark = pytest.mark.integration
+
 TEXT = """\
 metrics:
   net sales:

@@ -16,6 +16,8 @@ from datasphinx.agent.types import Limits
 from tests.agent.queryspec.tables import ENGINES, datasets, engine, loaded
 from tests.support.databases import make_table, open_url, url
 
+pytestmark = pytest.mark.integration
+
 
 def one(source: Source, table: str) -> Datasets:
     return Datasets(table, {table: source.catalog.tables[table]})

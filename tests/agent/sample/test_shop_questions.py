@@ -11,6 +11,8 @@ import pytest
 from benchmarks.embedded import CREATE
 from datasphinx.agent.sample.shop import build_shop
 
+pytestmark = pytest.mark.integration
+
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 CREATED = {"shop": build_shop, **CREATE}
 

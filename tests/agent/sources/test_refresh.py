@@ -21,6 +21,8 @@ from datasphinx.agent.sources.profile import is_profiled
 from datasphinx.agent.sources.source import Source, open_source
 from tests.support.databases import make_database, open_url, url
 
+pytestmark = pytest.mark.integration
+
 Opener = Callable[..., Source]
 
 
