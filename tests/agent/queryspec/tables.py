@@ -14,8 +14,9 @@ from datasphinx.agent.queryspec.spec import read_spec
 from datasphinx.agent.schema.catalog import Column, Table
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.types import Limits
-from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL, _run, _server
+from tests.agent.sql.engines import _run
 from tests.support.databases import open_url
+from tests.support.servers import SERVERS, prepared
 
 
 class Data(NamedTuple):
@@ -189,9 +190,8 @@ def engine(dialect: str, folder: Path) -> Iterator[tuple[str, Callable[[str], An
         yield url, lambda sql: _run(made, sql)
         made.dispose()
     else:
-        url = POSTGRES_URL if dialect == "postgres" else MYSQL_URL
-        with _server(dialect, url) as admin:
-            yield url, admin
+        with prepared(SERVERS[dialect]) as made:
+            yield SERVERS[dialect], lambda sql: _run(made, sql)
 
 
 @contextmanager

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from sqlalchemy import Connection, create_engine, event, make_url
-from sqlalchemy.exc import OperationalError
+from sqlalchemy import event, make_url
 
 from datasphinx.agent.schema.catalog import ForeignKey
 from datasphinx.agent.sources.reflect import reflect
@@ -12,7 +11,7 @@ from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.database import Database
 from datasphinx.agent.types import Limits
 from tests.support.databases import open_url
-from tests.support.servers import SERVERS
+from tests.support.servers import SERVERS, administer, prepared
 
 MAIN, OTHER, HIDDEN, ROLE = "sphinx_catalog", "sphinx_catalog_other", "sphinx_catalog_hidden", "sphinx_catalog_reader"
 MAKE = {
@@ -56,30 +55,14 @@ DROP = {
 }
 
 
-def run(connection: Connection, *statements: str) -> None:
-    for statement in statements:
-        connection.execution_options(no_parameters=True).exec_driver_sql(statement)
-
-
 @pytest.fixture(scope="module", params=[pytest.param(name, marks=getattr(pytest.mark, name)) for name in SERVERS])
 def engine_name(request: pytest.FixtureRequest) -> Iterator[str]:
     """A server with a database of these tests on it."""
     name = request.param
-    server = create_engine(SERVERS[name], isolation_level="AUTOCOMMIT")
-    try:
-        with server.connect() as connection:
-            run(connection, *DROP[name], f"CREATE DATABASE {MAIN}")
-    except OperationalError as error:
-        server.dispose()
-        pytest.skip(f"no {name} server answers: {error.orig}")
-    inside = create_engine(make_url(SERVERS[name]).set(database=MAIN), isolation_level="AUTOCOMMIT")
-    with inside.connect() as connection:
-        run(connection, *MAKE[name].split(";"))
-    inside.dispose()
-    yield name
-    with server.connect() as connection:
-        run(connection, *DROP[name])
-    server.dispose()
+    with prepared(SERVERS[name], [f"CREATE DATABASE {MAIN}"], DROP[name]):
+        with prepared(own(name), MAKE[name].split(";")):
+            pass
+        yield name
 
 
 def own(name: str, **changes: str) -> str:
@@ -140,13 +123,9 @@ def test_values_are_found(source: Source) -> None:
 
 def test_a_changed_schema_is_seen(engine_name: str, source: Source) -> None:
     assert source.refresh() is None
-    engine = create_engine(own(engine_name), isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        run(connection, "CREATE TABLE fresh (word VARCHAR(9))", "INSERT INTO fresh VALUES ('new')")
-    refreshed = source.refresh()
-    with engine.connect() as connection:
-        run(connection, "DROP TABLE fresh")
-    engine.dispose()
+    create = ("CREATE TABLE fresh (word VARCHAR(9))", "INSERT INTO fresh VALUES ('new')")
+    with prepared(own(engine_name), create, ["DROP TABLE IF EXISTS fresh"]):
+        refreshed = source.refresh()
     assert refreshed is not None
     assert refreshed.catalog.values["fresh", "word"] == ("new",)
 
@@ -189,30 +168,25 @@ def test_the_statements_that_read_a_schema_do_not_grow_with_it(engine_name: str)
         assert all(table.key.startswith("many.t") for table in tables.values()) and tables
         return len(statements)
 
-    engine = create_engine(own(engine_name), isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        run(connection, "CREATE SCHEMA many", "CREATE TABLE many.t (id INT PRIMARY KEY)")
+    create = ("CREATE SCHEMA many", "CREATE TABLE many.t (id INT PRIMARY KEY)")
+    others = (f"CREATE TABLE many.t{number} (id INT PRIMARY KEY, t_id INT REFERENCES many.t)" for number in range(60))
+    with prepared(own(engine_name), create, ["DROP SCHEMA IF EXISTS many CASCADE"]) as engine:
         few = count()
-        for number in range(60):
-            run(connection, f"CREATE TABLE many.t{number} (id INT PRIMARY KEY, t_id INT REFERENCES many.t)")
+        administer(engine, *others)
         many = count()
-        run(connection, "DROP SCHEMA many CASCADE")
-    engine.dispose()
     assert few == many <= 25
 
 
 @pytest.fixture
 def reader(engine_name: str) -> Iterator[Source]:
     """The database as a role sees it that may read little of it."""
-    engine = create_engine(own(engine_name), isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        run(connection, f"CREATE ROLE {ROLE} LOGIN", f"GRANT SELECT ON shops, visits TO {ROLE}")
-    opened = open_url(own(engine_name, username=ROLE), Limits(5, 10))
-    yield opened
-    opened.close()
-    with engine.connect() as connection:
-        run(connection, f"DROP OWNED BY {ROLE}", f"DROP ROLE {ROLE}")
-    engine.dispose()
+    with prepared(
+        own(engine_name), [f"CREATE ROLE {ROLE} LOGIN", f"GRANT SELECT ON shops, visits TO {ROLE}"]
+    ) as engine:
+        opened = open_url(own(engine_name, username=ROLE), Limits(5, 10))
+        yield opened
+        opened.close()
+        administer(engine, f"DROP OWNED BY {ROLE}", f"DROP ROLE {ROLE}")
 
 
 @only_postgres
@@ -226,21 +200,17 @@ def test_what_a_role_may_not_read_costs_it_nothing_else(reader: Source) -> None:
 
 @pytest.mark.parametrize("engine_name", [pytest.param("postgres", marks=pytest.mark.postgres)], indirect=True)
 def test_types_of_postgres_are_named_by_what_their_columns_hold(engine_name: str) -> None:
-    engine = create_engine(own(engine_name), isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        run(
-            connection,
-            "CREATE DOMAIN ward AS text",
-            "CREATE DOMAIN euro AS numeric(12, 2)",
-            "CREATE TYPE place AS (street text, zip text)",
-            "CREATE TABLE stays (ward ward, fee euro, tags text[], seen timestamptz, noted timestamp, at place)",
-            "INSERT INTO stays VALUES ('W3', 5.5, '{x,y}', now(), now(), ROW('s', '1'))",
-        )
-    source = open_url(own(engine_name))
-    columns = {column.name: column for column in source.catalog.tables["stays"].columns}
-    with engine.connect() as connection:
-        run(connection, "DROP TABLE stays", "DROP TYPE place", "DROP DOMAIN ward", "DROP DOMAIN euro")
-    engine.dispose()
+    create = (
+        "CREATE DOMAIN ward AS text",
+        "CREATE DOMAIN euro AS numeric(12, 2)",
+        "CREATE TYPE place AS (street text, zip text)",
+        "CREATE TABLE stays (ward ward, fee euro, tags text[], seen timestamptz, noted timestamp, at place)",
+        "INSERT INTO stays VALUES ('W3', 5.5, '{x,y}', now(), now(), ROW('s', '1'))",
+    )
+    drop = ("DROP TABLE IF EXISTS stays", "DROP TYPE IF EXISTS place", "DROP DOMAIN IF EXISTS ward, euro")
+    with prepared(own(engine_name), create, drop):
+        source = open_url(own(engine_name))
+        columns = {column.name: column for column in source.catalog.tables["stays"].columns}
     assert {name: column.type for name, column in columns.items()} == {
         "ward": "TEXT",
         "fee": "NUMERIC",

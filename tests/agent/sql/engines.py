@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Engine, create_engine, make_url
-from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
 
-from tests.support.servers import MYSQL_URL, POSTGRES_URL
+from tests.support.servers import MYSQL_URL, POSTGRES_URL, prepared
 
 CREATE = (
     "CREATE TABLE sphinx_orders (id INTEGER PRIMARY KEY, status VARCHAR(20), amount DECIMAL(12,2), created DATE)",
@@ -74,8 +73,8 @@ def duckdb(folder: Path) -> Iterator[EngineUnderTest]:
 @contextmanager
 def postgres(folder: Path) -> Iterator[EngineUnderTest]:
     slow = "SELECT COUNT(*) FROM sphinx_numbers a, sphinx_numbers b, sphinx_numbers c"
-    with _server("postgres", POSTGRES_URL) as admin:
-        yield EngineUnderTest("postgres", POSTGRES_URL, admin, slow)
+    with prepared(POSTGRES_URL) as engine:
+        yield EngineUnderTest("postgres", POSTGRES_URL, lambda sql: _run(engine, sql), slow)
 
 
 @contextmanager
@@ -107,22 +106,8 @@ def snowflake(folder: Path) -> Iterator[EngineUnderTest]:
 @contextmanager
 def mysql(folder: Path) -> Iterator[EngineUnderTest]:
     slow = "SELECT COUNT(*) FROM sphinx_numbers a, sphinx_numbers b, sphinx_numbers c"
-    with _server("mysql", MYSQL_URL) as admin:
-        yield EngineUnderTest("mysql", MYSQL_URL, admin, slow)
-
-
-@contextmanager
-def _server(name: str, url: str) -> Iterator[Callable[[str], list[Any]]]:
-    engine = create_engine(url, isolation_level="AUTOCOMMIT")
-    try:
-        engine.connect().close()
-    except OperationalError as error:
-        engine.dispose()
-        pytest.skip(f"no {name} server answers: {error.orig}")
-    try:
-        yield lambda sql: _run(engine, sql)
-    finally:
-        engine.dispose()
+    with prepared(MYSQL_URL) as engine:
+        yield EngineUnderTest("mysql", MYSQL_URL, lambda sql: _run(engine, sql), slow)
 
 
 def _run(engine: Engine, sql: str) -> list[Any]:

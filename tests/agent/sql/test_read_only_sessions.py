@@ -18,9 +18,7 @@ from typing import Any
 
 import pytest
 from pydantic import SecretStr
-from sqlalchemy import create_engine
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import OperationalError
 
 from datasphinx.agent.errors import DatasphinxError
 from datasphinx.agent.schema.catalog import Catalog
@@ -31,8 +29,8 @@ from datasphinx.agent.sql.database import Database
 from datasphinx.agent.sql.execute import execute
 from datasphinx.agent.sql.guard import check
 from datasphinx.agent.types import Limits
-from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL
 from tests.support.heavy import sample
+from tests.support.servers import MYSQL_URL, POSTGRES_URL, administer, prepared
 
 GUARD_DATA = Path(__file__).resolve().parents[4] / "shared/guard"
 LIMITS = Limits(0.5, 100, memory_mb=512)
@@ -158,28 +156,15 @@ def _files(folder: Path) -> dict[str, bytes]:
 def server(name: str, admin_url: str, corpus: str) -> Iterator[CorpusDatabase]:
     """A separate database on a server, with an account that may only read it."""
     password, url = token_hex(12), make_url(admin_url).set(database="guard_corpus")
-    admin = create_engine(admin_url, isolation_level="AUTOCOMMIT")
-    try:
-        with admin.connect() as connection:
-            connection.exec_driver_sql("DROP DATABASE IF EXISTS guard_corpus")
-            connection.exec_driver_sql(f"DROP {'ROLE' if name == 'postgres' else 'USER'} IF EXISTS {READER}")
-            connection.exec_driver_sql("CREATE DATABASE guard_corpus")
-    except OperationalError as error:
-        admin.dispose()
-        pytest.skip(f"no {name} server answers: {error.orig}")
-    engine = create_engine(url, isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        for statement in (*definitions(corpus, name), *(grant.format(password=password) for grant in GRANTS[name])):
-            connection.exec_driver_sql(statement)
-    reader = url.set(username=READER, password=password).render_as_string(hide_password=False)
-    yield CorpusDatabase(settings_of(reader), lambda: _content(engine, corpus))
-    with engine.connect() as connection:
-        for statement in FORGET[name]:
-            connection.exec_driver_sql(statement)
-    engine.dispose()
-    with admin.connect() as connection:
-        connection.exec_driver_sql(f"DROP DATABASE guard_corpus{' WITH (FORCE)' if name == 'postgres' else ''}")
-    admin.dispose()
+    drop = (
+        f"DROP DATABASE IF EXISTS guard_corpus{' WITH (FORCE)' if name == 'postgres' else ''}",
+        f"DROP {'ROLE' if name == 'postgres' else 'USER'} IF EXISTS {READER}",
+    )
+    create = (*definitions(corpus, name), *(grant.format(password=password) for grant in GRANTS[name]))
+    with prepared(admin_url, ["CREATE DATABASE guard_corpus"], drop), prepared(url, create) as engine:
+        reader = url.set(username=READER, password=password).render_as_string(hide_password=False)
+        yield CorpusDatabase(settings_of(reader), lambda: _content(engine, corpus))
+        administer(engine, *FORGET[name])
 
 
 def _content(engine: Any, corpus: str) -> dict[str, list[str]]:

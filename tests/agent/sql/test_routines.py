@@ -5,9 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from sqlalchemy import create_engine
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import OperationalError
 
 from datasphinx.agent.errors import StatementError, StatementRefused
 from datasphinx.agent.schema.catalog import Catalog, Column, Table
@@ -16,8 +14,8 @@ from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.database import Database
 from datasphinx.agent.sql.guard import check
 from datasphinx.agent.sql.validation import validated_sql
-from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL
 from tests.support.databases import open_url
+from tests.support.servers import MYSQL_URL, POSTGRES_URL, prepared
 
 POSTGRES = (
     "CREATE TABLE notes (id int, body text)",
@@ -58,26 +56,13 @@ DUCKDB = (
 @contextmanager
 def on_server(admin_url: str, statements: tuple[str, ...]) -> Iterator[Source]:
     """A source on a separate database created by `statements`."""
-    admin = create_engine(admin_url, isolation_level="AUTOCOMMIT")
     url = make_url(admin_url).set(database="guard_routines")
-    try:
-        with admin.connect() as connection:
-            connection.exec_driver_sql("DROP DATABASE IF EXISTS guard_routines")
-            connection.exec_driver_sql("CREATE DATABASE guard_routines")
-    except OperationalError as error:
-        admin.dispose()
-        pytest.skip(f"no server answers: {error.orig}")
-    engine = create_engine(url, isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        for statement in statements:
-            connection.exec_driver_sql(statement)
-    engine.dispose()
-    source = open_url(url.render_as_string(hide_password=False))
-    yield source
-    source.database.engine.dispose()
-    with admin.connect() as connection:
-        connection.exec_driver_sql("DROP DATABASE guard_routines")
-    admin.dispose()
+    with prepared(admin_url, ["CREATE DATABASE guard_routines"], ["DROP DATABASE IF EXISTS guard_routines"]):
+        with prepared(url, statements):
+            pass
+        source = open_url(url.render_as_string(hide_password=False))
+        yield source
+        source.database.engine.dispose()
 
 
 @pytest.fixture(scope="module")

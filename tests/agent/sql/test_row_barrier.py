@@ -5,8 +5,6 @@ from importlib.metadata import version
 from typing import Any
 
 import pytest
-from sqlalchemy import create_engine, text
-from sqlalchemy.exc import OperationalError
 
 from datasphinx.agent.errors import ConfigurationError, NotPermitted, RowRuleNotApplied, StatementFailed
 from datasphinx.agent.schema.catalog import Catalog, Column, Table
@@ -17,7 +15,7 @@ from datasphinx.agent.sql.guard import parse
 from datasphinx.agent.sql.row_rules import RowRules, restrict
 from datasphinx.agent.types import Limits
 from tests.agent.sql.engines import ENGINES, EngineUnderTest, over
-from tests.support.servers import FOUR_ENGINES, MYSQL_URL, POSTGRES_URL, SERVERS
+from tests.support.servers import FOUR_ENGINES, MYSQL_URL, POSTGRES_URL, SERVERS, prepared
 
 pytestmark = pytest.mark.integration
 
@@ -147,27 +145,17 @@ def test_no_condition_is_evaluated_on_a_hidden_row(engine: EngineUnderTest, rule
 def notes(request: pytest.FixtureRequest) -> Iterator[tuple[Database, Catalog]]:
     """A table with one visible row and one hidden note, with statistics."""
     url = request.param
-    engine = create_engine(url)
-    try:
-        with engine.begin() as connection:
-            for statement in (
-                "DROP TABLE IF EXISTS rb_notes, rb_staff",
-                "CREATE TABLE rb_notes (id INT PRIMARY KEY, region VARCHAR(9), note VARCHAR(40))",
-                "CREATE TABLE rb_staff (region VARCHAR(9))",
-                "INSERT INTO rb_staff VALUES ('n')",
-                "INSERT INTO rb_notes VALUES (1, 'n', '5'), (2, 's', 'swordfish-2024')",
-                "ANALYZE rb_notes" if url == POSTGRES_URL else "ANALYZE TABLE rb_notes",
-            ):
-                connection.execute(text(statement))
-    except OperationalError as error:
-        engine.dispose()
-        pytest.skip(f"no server answers: {error.orig}")
-    database = Database(url)
-    yield database, reflect(database, schemas=["public"] if url == POSTGRES_URL else None)
-    database.engine.dispose()
-    with engine.begin() as connection:
-        connection.execute(text("DROP TABLE rb_notes, rb_staff"))
-    engine.dispose()
+    create = (
+        "CREATE TABLE rb_notes (id INT PRIMARY KEY, region VARCHAR(9), note VARCHAR(40))",
+        "CREATE TABLE rb_staff (region VARCHAR(9))",
+        "INSERT INTO rb_staff VALUES ('n')",
+        "INSERT INTO rb_notes VALUES (1, 'n', '5'), (2, 's', 'swordfish-2024')",
+        "ANALYZE rb_notes" if url == POSTGRES_URL else "ANALYZE TABLE rb_notes",
+    )
+    with prepared(url, create, ["DROP TABLE IF EXISTS rb_notes, rb_staff"]):
+        database = Database(url)
+        yield database, reflect(database, schemas=["public"] if url == POSTGRES_URL else None)
+        database.engine.dispose()
 
 
 def ask(sql: str, rule: str, notes: tuple[Database, Catalog]) -> list[list[Any]]:
@@ -253,33 +241,21 @@ def computed(
     inline = "" if generated else ", n BIGINT AS (a + 1)"
     tables = ("rb_computed", "rb_plain", "rb_grants")
     drop = ("DROP VIEW IF EXISTS rb_seen", *(f"DROP TABLE IF EXISTS {table}" for table in tables))
-    engine = create_engine(url)
-    try:
-        with engine.begin() as connection:
-            for statement in (
-                *drop,
-                f"CREATE TABLE rb_computed ({columns}{inline})",
-                f"CREATE TABLE rb_plain ({columns})",
-                f"CREATE VIEW rb_seen AS SELECT id, region, {expression} AS n FROM rb_plain",
-                "CREATE TABLE rb_grants (who VARCHAR(9), region VARCHAR(9))",
-                f"INSERT INTO rb_computed (id, region, a, note) VALUES {rows}",
-                f"INSERT INTO rb_plain VALUES {rows}",
-                "INSERT INTO rb_grants VALUES ('n', 'n')",
-                *([generated] if generated else []),
-            ):
-                connection.execute(text(statement))
-    except OperationalError as error:
+    create = (
+        f"CREATE TABLE rb_computed ({columns}{inline})",
+        f"CREATE TABLE rb_plain ({columns})",
+        f"CREATE VIEW rb_seen AS SELECT id, region, {expression} AS n FROM rb_plain",
+        "CREATE TABLE rb_grants (who VARCHAR(9), region VARCHAR(9))",
+        f"INSERT INTO rb_computed (id, region, a, note) VALUES {rows}",
+        f"INSERT INTO rb_plain VALUES {rows}",
+        "INSERT INTO rb_grants VALUES ('n', 'n')",
+        *([generated] if generated else []),
+    )
+    with prepared(url, create, drop if name in SERVERS else ()) as engine:
         engine.dispose()
-        pytest.skip(f"no server answers: {error.orig}")
-    engine.dispose()
-    database = Database(url)
-    yield database, reflect(database, schemas={"postgres": ["public"], "duckdb": ["main"]}.get(name))
-    database.engine.dispose()
-    if name in SERVERS:
-        with engine.begin() as connection:
-            for statement in drop:
-                connection.execute(text(statement))
-        engine.dispose()
+        database = Database(url)
+        yield database, reflect(database, schemas={"postgres": ["public"], "duckdb": ["main"]}.get(name))
+        database.engine.dispose()
 
 
 def outcome(sql: str, rules: dict[str, str], found: tuple[Database, Catalog], **parameters: Any) -> Any:

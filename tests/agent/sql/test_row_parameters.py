@@ -1,26 +1,17 @@
 """Values of row parameters permit no rows of others: they have the type of the column, and text is compared exactly."""
 
 from collections.abc import Iterator
-from importlib.util import find_spec
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, create_engine, text
-from sqlalchemy.exc import OperationalError
-from sqlalchemy.pool import StaticPool
+from sqlalchemy import Engine, text
 
 from datasphinx.agent.errors import ConfigurationError
 from datasphinx.agent.schema.catalog import Catalog, Column, Table
 from datasphinx.agent.sql.row_parameters import has_type_of
 from datasphinx.agent.sql.row_rules import RowRules, restrict
-from tests.support.servers import MYSQL_URL, POSTGRES_URL
+from tests.support.servers import FOUR_ENGINES, URLS, prepared
 
-URLS = {
-    "sqlite": "sqlite://",
-    **({"duckdb": "duckdb:///:memory:"} if find_spec("duckdb") else {}),
-    "postgres": POSTGRES_URL,
-    "mysql": MYSQL_URL,
-}
 TEXT = {
     "sqlite": "TEXT COLLATE NOCASE",
     "duckdb": "VARCHAR COLLATE NOCASE.NOACCENT",
@@ -37,30 +28,15 @@ def rules(dialect: str, rule: str) -> RowRules:
     )
 
 
-@pytest.fixture(
-    scope="module",
-    params=[
-        pytest.param(name, marks=[getattr(pytest.mark, name)] if name in {"postgres", "mysql"} else []) for name in URLS
-    ],
-)
+@pytest.fixture(scope="module", params=FOUR_ENGINES)
 def engine(request: pytest.FixtureRequest) -> Iterator[tuple[str, Engine]]:
     name = request.param
-    options: dict[str, Any] = {"poolclass": StaticPool} if name in {"sqlite", "duckdb"} else {}
-    made = create_engine(URLS[name], **options)
-    try:
-        with made.begin() as connection:
-            connection.execute(text("DROP TABLE IF EXISTS rp_orders"))
-            connection.execute(text(f"CREATE TABLE rp_orders (id INT, region {TEXT[name]}, day DATE)"))
-            connection.execute(
-                text("INSERT INTO rp_orders VALUES (1, 'north', '2024-01-01'), (2, 'south', '2024-01-02')")
-            )
-    except OperationalError as error:
-        made.dispose()
-        pytest.skip(f"no {name} server answers: {error.orig}")
-    yield name, made
-    with made.begin() as connection:
-        connection.execute(text("DROP TABLE rp_orders"))
-    made.dispose()
+    create = (
+        f"CREATE TABLE rp_orders (id INT, region {TEXT[name]}, day DATE)",
+        "INSERT INTO rp_orders VALUES (1, 'north', '2024-01-01'), (2, 'south', '2024-01-02')",
+    )
+    with prepared(URLS[name], create, ["DROP TABLE IF EXISTS rp_orders"]) as made:
+        yield name, made
 
 
 @pytest.mark.parametrize(

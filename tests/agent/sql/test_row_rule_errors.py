@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import create_engine, text
-from sqlalchemy.exc import OperationalError
 
 from datasphinx.agent.engines import engine_of
 from datasphinx.agent.errors import (
@@ -23,7 +21,7 @@ from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.failures import without_database_text
 from datasphinx.agent.types import Limits
 from tests.support.databases import make_table, open_url, url
-from tests.support.servers import FOUR_ENGINES, SERVERS
+from tests.support.servers import FOUR_ENGINES, SERVERS, prepared
 
 NOTE = "swordfish"
 """What the one row holds and errors quote."""
@@ -39,23 +37,13 @@ FAILS = {
 @contextmanager
 def opened(name: str, folder: Path, **settings: Any) -> Iterator[Source]:
     """A source on a table with one row."""
-    made = create_engine(SERVERS.get(name) or f"{name}:///{folder}/notes.{name}")
-    try:
-        with made.begin() as connection:
-            connection.execute(text("DROP TABLE IF EXISTS re_notes"))
-            connection.execute(text("CREATE TABLE re_notes (id INT, note VARCHAR(40))"))
-            connection.execute(text("INSERT INTO re_notes VALUES (1, :note)"), {"note": NOTE})
-    except OperationalError as error:
+    url = SERVERS.get(name) or f"{name}:///{folder}/notes.{name}"
+    create = ("CREATE TABLE re_notes (id INT, note VARCHAR(40))", f"INSERT INTO re_notes VALUES (1, '{NOTE}')")
+    with prepared(url, create, ["DROP TABLE IF EXISTS re_notes"] if name in SERVERS else []) as made:
         made.dispose()
-        pytest.skip(f"no {name} server answers: {error.orig}")
-    made.dispose()
-    source = open_url(made.url.render_as_string(hide_password=False), Limits(20, 100), **settings)
-    yield source
-    source.close()
-    if name in SERVERS:
-        with made.begin() as connection:
-            connection.execute(text("DROP TABLE re_notes"))
-        made.dispose()
+        source = open_url(url, Limits(20, 100), **settings)
+        yield source
+        source.close()
 
 
 def failure_of(source: Source, sql: str) -> DatasphinxError:

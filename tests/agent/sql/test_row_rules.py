@@ -4,16 +4,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, create_engine, text
-from sqlalchemy.exc import OperationalError
-from sqlalchemy.pool import StaticPool
+from sqlalchemy import Engine, text
 
 from datasphinx.agent.errors import ConfigurationError, NotPermitted, RowRuleNotApplied, RowRuleParameterMissing
 from datasphinx.agent.schema.catalog import Catalog, Column, Table
 from datasphinx.agent.sql.guard import parse
 from datasphinx.agent.sql.row_rules import RowRules, restrict
 from tests.fixtures import Pair, read_pairs
-from tests.support.servers import URLS
+from tests.support.servers import FOUR_ENGINES, URLS, prepared
 
 pytestmark = pytest.mark.integration
 
@@ -33,35 +31,18 @@ def rules(dialect: str = "sqlite", **changed: str) -> RowRules:
     return RowRules({**RULES, **changed}, dialect, catalog(dialect))
 
 
-@pytest.fixture(
-    scope="module",
-    params=[
-        pytest.param(name, marks=[getattr(pytest.mark, name)] if name in {"postgres", "mysql"} else []) for name in URLS
-    ],
-)
+@pytest.fixture(scope="module", params=FOUR_ENGINES)
 def engine(request: pytest.FixtureRequest) -> Iterator[tuple[str, Engine]]:
     """The four engines, each with three tables."""
     name = request.param
-    options: dict[str, Any] = {"poolclass": StaticPool} if name in {"sqlite", "duckdb"} else {}
-    made = create_engine(URLS[name], **options)
-    try:
-        with made.begin() as connection:
-            for key, columns in COLUMNS.items():
-                connection.execute(text(f"DROP TABLE IF EXISTS {key}"))
-                kinds = ", ".join(f"{column} {'INT' if column == 'id' else 'VARCHAR(20)'}" for column in columns)
-                connection.execute(text(f"CREATE TABLE {key} ({kinds})"))
-            for row in ROWS:
-                values = dict(zip("abcd", row, strict=True))
-                connection.execute(text("INSERT INTO rr_orders VALUES (:a, :b, :c, :d)"), values)
-            connection.execute(text("INSERT INTO rr_people VALUES ('ann', 'n'), ('bo', 's')"))
-    except OperationalError as error:
-        made.dispose()
-        pytest.skip(f"no {name} server answers: {error.orig}")
-    yield name, made
-    with made.begin() as connection:
-        for key in COLUMNS:
-            connection.execute(text(f"DROP TABLE IF EXISTS {key}"))
-    made.dispose()
+    create = [
+        f"CREATE TABLE {key} ({', '.join(each + (' INT' if each == 'id' else ' VARCHAR(20)') for each in columns)})"
+        for key, columns in COLUMNS.items()
+    ]
+    insert = [f"INSERT INTO rr_orders VALUES {row}" for row in ROWS]
+    insert += ["INSERT INTO rr_people VALUES ('ann', 'n'), ('bo', 's')"]
+    with prepared(URLS[name], [*create, *insert], [f"DROP TABLE IF EXISTS {key}" for key in COLUMNS]) as made:
+        yield name, made
 
 
 def rows(engine: Engine, sql: str, parameters: dict[str, Any]) -> list[list[Any]]:

@@ -9,24 +9,17 @@ from urllib.parse import quote
 
 import pytest
 from sqlalchemy import Engine, create_engine, make_url
-from sqlalchemy.exc import OperationalError
 
 from datasphinx.agent.engines import engine_of
 from datasphinx.agent.errors import StatementRefused
 from datasphinx.agent.types import Limits
-from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL
 from tests.support.databases import open_url
 from tests.support.heavy import heavy
+from tests.support.servers import MYSQL_URL, POSTGRES_URL, administer, prepared
 
 SECRET = "the hidden note"
 ROLE = "sphinx_settings_reader"
 SCHEMA = "sphinx_settings_shadow"
-
-
-def administer(engine: Engine, *statements: str) -> None:
-    with engine.connect() as connection:
-        for statement in statements:
-            connection.exec_driver_sql(statement)
 
 
 # PostgreSQL
@@ -35,19 +28,12 @@ def administer(engine: Engine, *statements: str) -> None:
 @pytest.fixture(scope="module")
 def administrator() -> Iterator[Engine]:
     """A superuser account in a database with a role, a shadowing schema and two tables."""
-    engine = create_engine(POSTGRES_URL, isolation_level="AUTOCOMMIT")
     drop = (
         f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE",
         "DROP TABLE IF EXISTS sphinx_hidden, sphinx_open",
         f"DROP ROLE IF EXISTS {ROLE}",
     )
-    try:
-        administer(engine, *drop)
-    except OperationalError as error:
-        engine.dispose()
-        pytest.skip(f"no PostgreSQL answers: {error.orig}")
-    administer(
-        engine,
+    create = (
         f"CREATE ROLE {ROLE} LOGIN",
         "CREATE TABLE sphinx_hidden (note TEXT)",
         f"INSERT INTO sphinx_hidden VALUES ('{SECRET}')",
@@ -60,9 +46,8 @@ def administrator() -> Iterator[Engine]:
         f"GRANT USAGE ON SCHEMA {SCHEMA} TO {ROLE}",
         f"GRANT SELECT ON sphinx_hidden, sphinx_open TO {ROLE}",
     )
-    yield engine
-    administer(engine, *drop)
-    engine.dispose()
+    with prepared(POSTGRES_URL, create, drop) as engine:
+        yield engine
 
 
 @pytest.fixture
@@ -141,23 +126,14 @@ def test_search_paths_that_are_kept(postgres: Engine, path: str) -> None:
 
 @pytest.fixture(scope="module")
 def mysql() -> Iterator[Engine]:
-    engine = create_engine(MYSQL_URL, isolation_level="AUTOCOMMIT")
-    drop = "DROP TABLE IF EXISTS sphinx_hidden, sphinx_open"
-    try:
-        administer(engine, drop)
-    except OperationalError as error:
-        engine.dispose()
-        pytest.skip(f"no MySQL or MariaDB answers: {error.orig}")
-    administer(
-        engine,
+    create = (
         "CREATE TABLE sphinx_hidden (note VARCHAR(100))",
         f"INSERT INTO sphinx_hidden VALUES ('{SECRET}')",
         "CREATE TABLE sphinx_open (id INTEGER PRIMARY KEY AUTO_INCREMENT, name VARCHAR(20))",
         "INSERT INTO sphinx_open VALUES (1, NULL), (2, 'Ann')",
     )
-    yield engine
-    administer(engine, drop)
-    engine.dispose()
+    with prepared(MYSQL_URL, create, ["DROP TABLE IF EXISTS sphinx_hidden, sphinx_open"]) as engine:
+        yield engine
 
 
 MYSQL_READINGS = {

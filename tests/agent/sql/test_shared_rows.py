@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, create_engine, text
-from sqlalchemy.exc import OperationalError
 
 from datasphinx.agent.errors import (
     ConfigurationError,
@@ -30,7 +28,7 @@ from datasphinx.agent.sql.row_rules import RowRules, restrict
 from datasphinx.agent.types import Limits
 from tests.agent.sql.engines import EngineUnderTest, over
 from tests.support.databases import open_url
-from tests.support.servers import SERVERS
+from tests.support.servers import SERVERS, prepared
 
 MAKE = {
     "postgres": """
@@ -71,24 +69,10 @@ DROP = {
 def server(request: pytest.FixtureRequest) -> Iterator[tuple[str, Database, Catalog]]:
     """A server with tables that share rows."""
     name = request.param
-    engine = create_engine(SERVERS[name])
-    try:
-        run(engine, *DROP[name], *MAKE[name].split(";"))
-    except OperationalError as error:
-        engine.dispose()
-        pytest.skip(f"no {name} server answers: {error.orig}")
-    database = Database(SERVERS[name])
-    schemas = ["public"] if name == "postgres" else None
-    yield name, database, reflect(database, schemas=schemas)
-    database.engine.dispose()
-    run(engine, *DROP[name])
-    engine.dispose()
-
-
-def run(engine: Engine, *statements: str) -> None:
-    with engine.begin() as connection:
-        for statement in statements:
-            connection.execute(text(statement))
+    with prepared(SERVERS[name], MAKE[name].split(";"), DROP[name]):
+        database = Database(SERVERS[name])
+        yield name, database, reflect(database, schemas=["public"] if name == "postgres" else None)
+        database.engine.dispose()
 
 
 def ask(sql: str, database: Database, catalog: Catalog, **rules: str) -> list[list[Any]]:

@@ -12,14 +12,12 @@ from unicodedata import category
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlalchemy import create_engine
-from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
 
 from datasphinx.agent.sql.guard import check, sanitize
 from tests.agent.sql.guard.engines import ENGINES
 from tests.support.heavy import sample
-from tests.support.servers import MYSQL_URL, POSTGRES_URL
+from tests.support.servers import MYSQL_URL, POSTGRES_URL, prepared
 
 Run = Callable[[str], tuple[list[str], list[list[Any]]]]
 
@@ -40,12 +38,7 @@ def run(engine_name: str) -> Iterator[Run]:
             yield lambda sql: _fetched(connection.execute(sql))
         return
     url = POSTGRES_URL if engine_name == "postgres" else MYSQL_URL
-    engine = create_engine(url, isolation_level="AUTOCOMMIT", poolclass=NullPool)
-    try:
-        server = engine.connect().execution_options(no_parameters=True)
-    except OperationalError as error:
-        pytest.skip(f"no server answers: {error.orig}")
-    with server:
+    with prepared(url, poolclass=NullPool) as engine, engine.connect().execution_options(no_parameters=True) as server:
         yield lambda sql: _fetched(server.exec_driver_sql(sql).cursor)
 
 

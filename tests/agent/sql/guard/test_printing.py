@@ -10,15 +10,15 @@ from itertools import product
 from typing import Any
 
 import pytest
-from sqlalchemy import create_engine
-from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
 
 from datasphinx.agent.engines import engine_of
 from datasphinx.agent.sql.guard import sanitize
 from tests.agent.sql.guard.engines import ENGINES
 from tests.support.heavy import sample
-from tests.support.servers import MYSQL_URL, POSTGRES_URL
+from tests.support.servers import MYSQL_URL, POSTGRES_URL, prepared
+
+pytestmark = pytest.mark.integration
 
 VALUES = (
     "(1, 5, 2.50, 'abc', DATE '2024-02-29', TIMESTAMP '2024-02-29 23:59:59')",
@@ -341,12 +341,7 @@ def run(engine_name: str) -> Iterator[Callable[[str], list[Any]]]:
     kind, use = ("SCHEMA", "SET search_path =") if engine_name == "postgres" else ("DATABASE", "USE")
     cascade = " CASCADE" if kind == "SCHEMA" else ""
     url = POSTGRES_URL if engine_name == "postgres" else MYSQL_URL
-    engine = create_engine(url, isolation_level="AUTOCOMMIT", poolclass=NullPool)
-    try:
-        server = engine.connect().execution_options(no_parameters=True)
-    except OperationalError as error:
-        pytest.skip(f"no server answers: {error.orig}")
-    with server:
+    with prepared(url, poolclass=NullPool) as engine, engine.connect().execution_options(no_parameters=True) as server:
         for statement in (
             f"DROP {kind} IF EXISTS printing{cascade}",
             f"CREATE {kind} printing",
