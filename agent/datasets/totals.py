@@ -87,12 +87,16 @@ class _Block:
     sums: list[float] = field(default_factory=list)
     counts: list[int] = field(default_factory=list)
     """Number of numbers other than 0 in each column."""
+    known: list[set[float | None]] = field(default_factory=list)
+    """The numbers of each column."""
 
     def add(self, row: _Row) -> None:
         if not self.rows:
             self.sums, self.counts = [0.0] * len(row.numbers), [0] * len(row.numbers)
+            self.known = [set() for _ in row.numbers]
         self.rows.append(row)
         for at, value in enumerate(row.numbers):
+            self.known[at].add(value)
             if value:
                 self.sums[at] += value
                 self.counts[at] += 1
@@ -286,7 +290,7 @@ class _Search:
         """Return whether the number that names a row is neither that of a row of `block` nor their sum."""
         return any(
             (number := row.numbers[place]) is not None
-            and all(number != other.numbers[place] for other in block.rows)
+            and number not in block.known[place]
             and not _is_close(block.sums[place], number)
             for place in self._names
         )
