@@ -83,7 +83,8 @@ def doubts_of(
 def absent_names(sql: str, question: Question, source: Source) -> list[Message]:
     """Return the warnings about names of the question that no row has, if all are known and none is like them.
 
-    Then there is nothing that could be meant instead. Columns of a few kinds may have the same thing in other words.
+    If no other column has them either, there is nothing that could be meant instead. Columns of a few kinds may have
+    the same thing in other words.
     """
     said = f" {normal_form(' '.join(question.asked.texts))} "
     found = []
@@ -92,8 +93,11 @@ def absent_names(sql: str, question: Question, source: Source) -> list[Message]:
             table = source.catalog.tables[warning.facts["table"]]
             column = table.column(warning.facts["column"])
             is_known = source.values.is_complete(table.key, column.name) and (column.distinct or 0) > _FEW_VALUES
-            is_said = f" {normal_form(warning.facts['value'])} " in said
-            if is_known and is_said and not personal_content(source.catalog, table, column):
+            value = normal_form(warning.facts["value"])
+            if not is_known or f" {value} " not in said or personal_content(source.catalog, table, column):
+                continue
+            others = source.linked_values(value, source.catalog.selection())
+            if all(normal_form(link.value) != value for link in others):
                 found.append(warning)
     return found
 

@@ -263,6 +263,20 @@ def test_a_name_that_no_row_has_is_no_doubt_if_none_is_like_it() -> None:
         assert absent("Iceland", "segment") == 0
 
 
+def test_a_name_that_another_column_has_is_not_absent(tmp_path: Path) -> None:
+    rows = ", ".join(f"({at}, 'Country {at}', 'Town {at}')" for at in range(15))
+    setup = [
+        "CREATE TABLE hotels (id INTEGER PRIMARY KEY, country TEXT, city TEXT)",
+        f"INSERT INTO hotels VALUES {rows}",
+    ]
+    setup.append("INSERT INTO hotels VALUES (99, 'Norway', 'Oslo')")
+    with closing(open_source(SourceSettings(url=url(make_database(tmp_path, *setup))), Limits(5, 100))) as source:
+        source.complete_values()
+        for name, absent in (("Oslo", 0), ("Iceland", 1)):
+            sql, question = f"SELECT COUNT(*) FROM hotels WHERE country = '{name}'", Question(f"Hotels in {name}?", {})
+            assert len(absent_names(sql, question, source)) == absent
+
+
 def test_a_short_code_is_meant_only_as_it_is_written() -> None:
     counted = "SELECT COUNT(*) FROM sales"
     assert doubts("Wo sind die Verkäufe?", counted, values=[LinkedValue("sales", "city", "WO", "Wo")]) == ""
