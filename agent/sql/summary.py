@@ -213,6 +213,8 @@ class QueryReader:
         query = node.this if isinstance(node, exp.Exists) else node.args.get("query")
         operator = "without" if isinstance(node, exp.Join) and node.kind != "SEMI" else "with"
         if isinstance(node, exp.Join):
+            if node.side == "RIGHT":
+                return None
             on = node.args.get("on")
             where = exp.Where(this=on.copy()) if on else None
             query = exp.Select(expressions=[exp.Star()], from_=exp.From(this=node.this.copy()), where=where)
@@ -232,7 +234,10 @@ class QueryReader:
         inner.read(query)
         if inner.others or inner.has_more:
             return None
-        return QueryCondition(column=readable(table.name), operator=operator, values=merged(inner.conditions))
+        # What IN compares is never NULL.
+        given = [inner.name(one.unalias(), query) for one in query.selects] if isinstance(node, exp.In) else []
+        told = [one for one in merged(inner.conditions) if one["operator"] != "present" or one["column"] not in given]
+        return QueryCondition(column=readable(table.name), operator=operator, values=told)
 
     def _only_table(self, query: exp.Expr | None, depth: int = 0) -> Table | None:
         """Return the stored table of which `query` has a row for each row that its conditions select, if it is one."""

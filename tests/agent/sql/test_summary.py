@@ -284,6 +284,12 @@ def test_a_condition_on_a_rank_or_another_computed_column_is_told(sql: str, word
         ("ANTI JOIN orders o ON o.customer_id = c.id", "without orders"),
         ("SEMI JOIN orders o ON o.customer_id = c.id AND o.status = 'open'", "with orders (open)"),
         ("LEFT JOIN orders o ON o.customer_id = c.status WHERE o.status IS NULL", "status is empty"),
+        ("WHERE id NOT IN (SELECT customer_id FROM orders WHERE customer_id IS NOT NULL)", "without orders"),
+        (
+            "WHERE id NOT IN (SELECT customer_id FROM orders WHERE status IS NOT NULL)",
+            "without orders (status is not empty)",
+        ),
+        ("RIGHT ANTI JOIN orders o ON o.customer_id = c.id", "with a condition on customer id"),
         # The first row and the last one are not any rows; orders with lines are not all orders.
         ("WHERE id IN (SELECT customer_id FROM orders LIMIT 3)", "with a condition on customer id, orders"),
         (
