@@ -8,9 +8,11 @@ import re
 from sqlglot import exp
 
 from datasphinx.agent.embedded.compact import identifier, table_nodes
+from datasphinx.agent.embedded.grammar.columns import kind_of
 from datasphinx.agent.embedded.shape import grouped_columns
 from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.schema.words import words
+from datasphinx.agent.sql.dialects import exact_dialect
 from datasphinx.agent.sql.names import key_of
 from datasphinx.agent.sql.selects import aggregates_of
 
@@ -55,15 +57,16 @@ def adjust_outputs(tree: exp.Query, catalog: Catalog, question: str) -> None:
     """Change the outputs of `tree` to those that `question` asks for, in place.
 
     Rows of a table that is joined only for its key are shown by name, statements are grouped by all columns that the
-    question groups by, or else by those that they show beside a count, sum or average, a ranking also shows its sort
-    expression unless the question specifies the outputs, and computed numbers are rounded. The names in `tree` are
-    those of `catalog`.
+    question groups by, or else by those that they show beside a count, sum or average, groups without an order are
+    sorted, a ranking also shows its sort expression unless the question specifies the outputs, and computed numbers are
+    rounded. The names in `tree` are those of `catalog`.
     """
     if not isinstance(tree, exp.Select):
         return
     _show_names(tree, catalog, question)
     _group_as_asked(tree, catalog, question)
     _group_by_outputs(tree)
+    _sort_groups(tree, catalog)
     if not _SPECIFIES_OUTPUTS.search(question):
         _show_sort_expression(tree)
     decimals = requested_decimals(question)
@@ -156,6 +159,29 @@ def _group_by_outputs(select: exp.Select) -> None:
     for output in (each.unalias() for each in select.selects):
         if output.find(exp.Column) and not output.find(exp.AggFunc, exp.Query):
             select.group_by(output.copy(), copy=False)
+
+
+def _sort_groups(select: exp.Select, catalog: Catalog) -> None:
+    """Sort groups without an order: those of a text by their first figure, the largest first, others by themselves."""
+    outputs = [output.unalias() for output in select.selects]
+    keys = [output for output in outputs if not output.find(exp.AggFunc, exp.Query, exp.Window)]
+    figures = [output for output in outputs if output.find(exp.AggFunc) and not output.find(exp.Window)]
+    if not (keys and figures and select.args.get("group")) or select.args.get("order") or select.args.get("limit"):
+        return
+    if len(keys) == 1 and _is_text(keys[0], select, catalog):
+        select.order_by(exp.Ordered(this=figures[0].copy(), desc=True), copy=False)
+    else:
+        nulls_first = exact_dialect(catalog.dialect).NULL_ORDERING == "nulls_are_small"
+        select.order_by(*(exp.Ordered(this=key.copy(), nulls_first=nulls_first) for key in keys), copy=False)
+
+
+def _is_text(node: exp.Expr, select: exp.Select, catalog: Catalog) -> bool:
+    """Return whether `node` is a column of texts other than dates."""
+    if not isinstance(node, exp.Column):
+        return False
+    keys = (key_of(table, catalog) for table in table_nodes(select) if node.table in {"", table.alias_or_name})
+    columns = [column for key in keys if key for column in catalog.tables[key].columns if column.name == node.name]
+    return bool(columns) and all(kind_of(column) == "t" for column in columns)
 
 
 def _named_groups(select: exp.Select, keys: list[exp.Expr], catalog: Catalog, question: str) -> list[exp.Column]:

@@ -23,18 +23,18 @@ COUNT = "COUNT(*) AS number_of_players FROM players"
         (
             f"FROM players SELECT {YEAR}, COUNT(*) GROUP BY position",
             "players by position and year",
-            f"SELECT {YEAR} AS year, position, {COUNT} GROUP BY position, {YEAR}",
+            f"SELECT {YEAR} AS year, position, {COUNT} GROUP BY position, {YEAR} ORDER BY {YEAR}, position",
         ),
         (
             f"FROM players JOIN teams SELECT {YEAR}, COUNT(*) GROUP BY {YEAR}",
             "players by year and position",
             f"SELECT {YEAR} AS year, players.position, COUNT(*) AS number_of_rows FROM players JOIN teams "
-            f"ON players.team_id = teams.team_id GROUP BY {YEAR}, players.position",
+            f"ON players.team_id = teams.team_id GROUP BY {YEAR}, players.position ORDER BY {YEAR}, players.position",
         ),
         (
             "FROM players SELECT COUNT(*)",
             "number of players per position",
-            f"SELECT position, {COUNT} GROUP BY position",
+            f"SELECT position, {COUNT} GROUP BY position ORDER BY COUNT(*) DESC",
         ),
         (
             "FROM players SELECT position, COUNT(*) ORDER BY COUNT(*) DESC LIMIT 3",
@@ -63,7 +63,33 @@ def test_groups_of_the_question_are_added(text: str, question: str, expected: st
     ],
 )
 def test_other_statements_stay(text: str, question: str) -> None:
-    assert expand(text, CATALOG, question) == expand(text, CATALOG)
+    expected = expand(text, CATALOG)
+    assert expand(text, CATALOG, question).partition(" ORDER BY ")[0] == expected.partition(" ORDER BY ")[0]
+
+
+@pytest.mark.parametrize(
+    ("outputs", "keys", "order"),
+    [
+        ("position, COUNT(*)", "position", "COUNT(*) DESC"),
+        ("COUNT(*), MAX(born), position", "position", "COUNT(*) DESC"),
+        ("team_id, COUNT(*)", "team_id", "team_id"),
+        ("born, COUNT(*)", "born", "born"),
+        (f"{YEAR}, COUNT(*)", YEAR, YEAR),
+        ("team_id, position, COUNT(*)", "team_id, position", "team_id, position"),
+    ],
+)
+def test_groups_without_an_order_are_sorted(outputs: str, keys: str, order: str) -> None:
+    text = f"FROM players SELECT {outputs} GROUP BY {keys}"
+    assert expand(text, CATALOG, "?").endswith(f" ORDER BY {order}")
+    assert expand(f"{text} ORDER BY COUNT(*)", CATALOG, "?").endswith(" ORDER BY COUNT(*)")
+    assert expand(f"{text} LIMIT 3", CATALOG, "?").endswith(" LIMIT 3")
+
+
+def test_groups_without_a_figure_come_last() -> None:
+    sql = expand(
+        "FROM players SELECT position, SUM(team_id) GROUP BY position", Catalog("postgres", CATALOG.tables), "?"
+    )
+    assert sql.endswith(" ORDER BY SUM(team_id) DESC NULLS LAST")
 
 
 ROWS = Table(

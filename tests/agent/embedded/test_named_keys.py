@@ -25,7 +25,7 @@ BY_CODE = "FROM sales JOIN channels SELECT channels.code, SUM(sales.amount) GROU
 def test_a_thing_that_is_joined_for_its_key_alone_is_shown_by_its_name(text: str) -> None:
     sql = expand(text, CATALOG, "What is the number of sales by channel?")
     assert sql.startswith("SELECT channels.name, SUM(sales.amount)")
-    assert sql.endswith("GROUP BY channels.code, channels.name")
+    assert sql.endswith("GROUP BY channels.code, channels.name ORDER BY SUM(sales.amount) DESC")
 
 
 def test_without_groups_too() -> None:
@@ -47,4 +47,4 @@ def test_without_groups_too() -> None:
     ],
 )
 def test_a_key_that_is_asked_for_or_has_no_one_name_stays(text: str, question: str) -> None:
-    assert expand(text, CATALOG, question) == expand(text, CATALOG)
+    assert expand(text, CATALOG, question).partition(" ORDER BY ")[0] == expand(text, CATALOG)

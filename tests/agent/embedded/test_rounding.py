@@ -51,7 +51,7 @@ def test_what_is_said_of_rounding_is_left_out_for_the_model(question: str, left:
         (
             "FROM matches SELECT home_id, 100.0 * COUNT(*) / (FROM matches SELECT COUNT(*)) GROUP BY home_id",
             "SELECT home_id, ROUND(100.0 * COUNT(*) / (SELECT COUNT(*) FROM matches), 1) AS percent FROM matches "
-            "GROUP BY home_id",
+            "GROUP BY home_id ORDER BY home_id",
         ),
         ("FROM matches SELECT COUNT(*)", "SELECT COUNT(*) AS number_of_matches FROM matches"),
         ("FROM matches SELECT ROUND(AVG(goals), 3)", "SELECT ROUND(AVG(goals), 3) AS average_goals FROM matches"),
