@@ -248,13 +248,13 @@ def _hide_footer(work: Workspace, parts: Sequence[Part], layout: Layout, count: 
 
 def _hide_summaries(work: Workspace, parts: Sequence[Part], layout: Layout, options: LoadOptions) -> list[Warning]:
     """Leave out the rows whose formulas summarize others but have no results; return the warning about them."""
+    if options.drop_totals is False or not any(part.cell_file.summaries for part in parts):
+        return []
     wanted: list[int] = []
     offset = 0
     for number, part in enumerate(parts):
         wanted += [offset + row - part.start for row in part.cell_file.summaries if row >= part.start]
         offset += work.run(f"SELECT count(*) FROM {_RAW} WHERE part = ?", [number])[0][0] if len(parts) > 1 else 0
-    if not wanted or options.drop_totals is False:
-        return []
     words = ", ".join(Cells(place, parts[0].cell_file.paired).text for place in range(len(layout.names)))
     found = work.run(
         f"SELECT rowid, coalesce({words}, '') FROM {STAGING} WHERE list_contains(?::BIGINT[], rowid) ORDER BY rowid",

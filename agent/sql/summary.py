@@ -226,8 +226,8 @@ class QueryReader:
         selected = [self.resolved(one.unalias(), query)[0] for one in query.selects]
         is_any_row = not query.args.get("limit") and all(isinstance(one, exp.Column) for one in selected)
         table = self._only_table(query) if is_any_row or not isinstance(node, exp.In) else None
-        read_twice = [self.table(source) for source in self.sources(select).values()].count(table)
-        if table is None or not self.names_tables or read_twice > isinstance(node, exp.Join):
+        others = [source for alias, source in self.sources(select).items() if alias != node.alias_or_name.lower()]
+        if table is None or not self.names_tables or table in map(self.table, others):
             return None
         inner = copy(self)
         inner.conditions, inner.others, inner.has_more, inner._level = [], [], False, self._level + 1
