@@ -54,7 +54,7 @@ class QueryCondition(TypedDict):
 
     column: str
     operator: str
-    """`= ≠ < ≤ > ≥`, `between`, `during` (first and last day), `contains`, `lacks` (does not
+    """`= ≠ < ≤ > ≥`, `between`, `during` (first and last day), `contains`, `contains all`, `lacks` (does not
     contain), `starts`, `ends`, `missing` or `present`; `first` (only the first rows of an order by the column); `with`
     and `without` (rows of a table, with these conditions); `on` (another condition, with the names of its columns).
 

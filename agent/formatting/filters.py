@@ -70,6 +70,8 @@ def _words(condition: QueryCondition, language: Language) -> str:
     shown = _values(condition, language)
     if operator == "between":
         return render("filter_range", language, column=column, first=shown[0], last=shown[1])
+    if operator == "contains all":
+        return render("filter_contains", language, column=column, value=joined(shown, language, _MAX_VALUES))
     if operator in {"contains", "lacks", "starts", "ends"}:
         return render(f"filter_{operator}", language, column=column, value=_alternatives(shown, language))
     if operator == "≠" and len(shown) <= _MAX_VALUES:

@@ -38,7 +38,17 @@ _WRAPPERS = (
 _RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank)
 _TESTS = {"SEMI", "ANTI"}
 """The kinds of joins that only ask whether there is a row."""
-_IN_ARRAY = (exp.ArrayContains, exp.ArrayOverlaps, exp.ArrayContainsAll, exp.Contains, exp.JSONBContainsTopKey)
+_IN_ARRAY: dict[type[exp.Expr] | str, str] = {
+    exp.ArrayContains: "", exp.Contains: "", exp.JSONBContainsTopKey: "",
+    exp.ArrayOverlaps: "contains", exp.JSONBContainsAnyTopKeys: "contains",
+    exp.ArrayContainsAll: "contains all", exp.JSONBContainsAllTopKeys: "contains all",
+    "JSON_OVERLAPS": "contains", "ARRAYS_OVERLAP": "contains", "LIST_HAS_ANY": "contains", "ARRAY_HAS_ANY": "contains",
+    "HASANY": "contains", "JSON_CONTAINS": "contains all", "LIST_HAS_ALL": "contains all",
+    "ARRAY_HAS_ALL": "contains all", "HASALL": "contains all",
+}  # fmt: skip
+"""Tests of an array, by class or name, with what they ask of several elements; "" of those for one."""
+_POSITION = "FIND_IN_SET"
+"""The function for the place of an element in a text of several; 0 if it is not there."""
 _TRANSPARENT = (exp.Alias, exp.Paren, exp.Round, exp.Coalesce, exp.Cast, exp.TryCast)
 _GENERIC_NAMES = {"name", "title", "label", "code", "id"}
 _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?:[T ]00:00(?::00(?:\.0+)?)?)?")
@@ -184,7 +194,7 @@ class QueryReader:
             self.conditions.append(condition)
 
     def _condition(self, node: exp.Expr, select: exp.Select) -> QueryCondition | None:
-        node = node.unnest()
+        node = _as_test(_as_in(node.unnest()))
         if isinstance(node, exp.Not):
             if isinstance(node.this.unnest(), exp.Column):
                 return self._on_column(node.this.unnest(), select, "=", [False])
@@ -209,7 +219,7 @@ class QueryReader:
         return self._comparison(node, select)
 
     def _existence(self, node: exp.Expr, select: exp.Select) -> QueryCondition | None:
-        """Return the condition that a query of one table has a row, for its join, EXISTS or IN."""
+        """Return the condition that a query of one table, or of joined ones, has a row, for its join, EXISTS or IN."""
         query = node.this if isinstance(node, exp.Exists) else node.args.get("query")
         operator = "without" if isinstance(node, exp.Join) and node.kind != "SEMI" else "with"
         if isinstance(node, exp.Join):
@@ -223,6 +233,8 @@ class QueryReader:
             return None
         if isinstance(node, exp.Exists) and (element := _unnested(query)):
             return self._on_column(element[0], select, "contains", element[1])
+        if query.args.get("joins"):
+            query = self._nested(query, is_in=isinstance(node, exp.In)) or query
         selected = [self.resolved(one.unalias(), query)[0] for one in query.selects]
         is_any_row = not query.args.get("limit") and all(isinstance(one, exp.Column) for one in selected)
         table = self._only_table(query) if is_any_row or not isinstance(node, exp.In) else None
@@ -238,6 +250,61 @@ class QueryReader:
         given = [inner.name(one.unalias(), query) for one in query.selects] if isinstance(node, exp.In) else []
         told = [one for one in merged(inner.conditions) if one["operator"] != "present" or one["column"] not in given]
         return QueryCondition(column=readable(table.name), operator=operator, values=told)
+
+    def _nested(self, query: exp.Select, *, is_in: bool) -> exp.Select | None:
+        """Return `query` of joined tables as one of the table that is asked for, with EXISTS for each other one.
+
+        That table is compared with the query around it, or selected for IN. None unless equations lead from it to each
+        of the others in one way, and each other condition is about one of them.
+        """
+        joins = query.args.get("joins") or ()
+        nodes = {
+            node.alias_or_name.lower(): node for node in (query.args["from_"].this, *(each.this for each in joins))
+        }
+        is_plain = (not any(map(join.args.get, ("side", "method", "using"))) for join in joins)
+        if not all(is_plain) or not {join.kind for join in joins} <= {"", "INNER", "CROSS"}:
+            return None
+        tests: dict[str, list[exp.Expr]] = {alias: [] for alias in nodes}
+        links: dict[frozenset[str], list[exp.Expr]] = defaultdict(list)
+        roots: set[str] = set()
+        for column in chain.from_iterable(each.find_all(exp.Column) for each in query.selects if is_in):
+            roots.update(self._owners(column, query))
+        clauses = [query.args.get("where"), *(join.args.get("on") for join in joins)]
+        for part in chain.from_iterable(map(conjuncts, clauses)):
+            owners = [self._owners(column, query) for column in part.find_all(exp.Column)]
+            inner = {alias for aliases in owners for alias in aliases}
+            is_clear = all(len(aliases) < 2 for aliases in owners) and not part.find(exp.Query)
+            if is_clear and len(inner) == 1:
+                tests[min(inner)].append(part)
+                roots |= set() if all(owners) else inner
+            elif is_clear and len(inner) == 2 and all(owners) and _joins_columns(part):
+                links[frozenset(inner)].append(part)
+            else:
+                return None
+        order, start_of = list(roots), dict[str, str]()
+        if len(roots) != 1:
+            return None
+        for start in order:
+            ends = {end for pair in links if start in pair for end in pair}.difference(order)
+            start_of |= dict.fromkeys(ends, start)
+            order += sorted(ends)
+        if not len(order) == len(nodes) == len(links) + 1:
+            return None
+        for end in order[:0:-1]:
+            where = exp.and_(*tests[end], *links[frozenset((end, start_of[end]))])
+            tests[start_of[end]].append(exp.Exists(this=exp.select("*").from_(nodes[end].copy()).where(where)))
+        nested = query.copy()
+        nested.set("joins", None)
+        nested.set("from_", exp.From(this=nodes[order[0]].copy()))
+        nested.set("where", exp.Where(this=exp.and_(*tests[order[0]])))
+        return nested
+
+    def _owners(self, column: exp.Column, select: exp.Select) -> list[str]:
+        """Return the aliases of the sources of `select` that may have `column`; none of one of a query around it."""
+        sources = self.sources(select)
+        if column.table:
+            return [alias for alias in sources if alias == column.table.lower()]
+        return [alias for alias in sources if self._source_of(exp.column(column.name, table=alias), select) is not None]
 
     def _only_table(self, query: exp.Expr | None, depth: int = 0) -> Table | None:
         """Return the stored table of which `query` has a row for each row that its conditions select, if it is one."""
@@ -271,7 +338,12 @@ class QueryReader:
 
     def _comparison(self, node: exp.Expr, select: exp.Select) -> QueryCondition | None:
         if array := _array(node):
-            return self._on_column(array[0], select, "contains", array[1])
+            return self._on_column(array[0], select, *array[1:])
+        if isinstance(node, exp.StrPosition):
+            is_anywhere = not node.args.get("position") and not node.args.get("occurrence")
+            return self._on_column(
+                node.this, select, "contains", [constant(node.args["substr"])] if is_anywhere else [None]
+            )
         if isinstance(node, exp.In):
             return self._on_column(node.this, select, "=", [constant(item) for item in node.expressions] or [None])
         if isinstance(node, exp.Between):
@@ -400,7 +472,7 @@ class QueryReader:
         There are none for one on a secret column.
         """
         inner = list(node.find_all(exp.Query))
-        within = {id(column) for query in inner for column in query.find_all(exp.Column)}
+        within = {id(each) for query in inner for each in query.find_all(exp.Column, exp.AggFunc)}
         tables = [table for query in inner for each in query.find_all(exp.Table) if (table := self.table(each.name))]
         columns = []
         for column in (each for each in node.find_all(exp.Column) if id(each) not in within):
@@ -408,7 +480,7 @@ class QueryReader:
             columns += [(each, own) for each in value.find_all(exp.Column)]
         if self.is_secret(node) or any(self.is_secret(column) for column, _ in columns):
             return []
-        if not columns and node.find(exp.AggFunc):
+        if not columns and any(id(each) not in within for each in node.find_all(exp.AggFunc)):
             tables += [table for source in self.sources(select).values() if (table := self.table(source))]
         names = [self.name(column, own) or readable(column.name) for column, own in columns]
         return list(dict.fromkeys([*names, *(readable(table.name) for table in tables if self.names_tables)]))
@@ -509,42 +581,88 @@ def _with_aliases(names: Collection[str], tree: exp.Expr) -> Collection[str]:
     return found
 
 
-def _array(node: exp.Expr) -> tuple[exp.Expr, list[Any]] | None:
-    """Return the array and the elements of which `node` says that it contains one, as `'a' = ANY(tags)` does."""
-    array, elements = node.this, node.args.get("expression") or exp.Null()
-    if isinstance(node, exp.EQ) and isinstance(elements, exp.Any):
-        array, elements = elements.this.unnest(), node.this
-    elif isinstance(node, exp.EQ) and constant(elements) == 1:
-        # MySQL's functions return numbers.
-        return _array(node.this)
-    elif isinstance(node, exp.In) and (node.args.get("field") or node.args.get("unnest")):
-        array, elements = node.args.get("field") or node.args["unnest"].expressions[0], node.this
-    elif isinstance(node, exp.JSONArrayContains):
-        array, elements = elements, node.this
-    elif isinstance(node, exp.Anonymous) and node.name.upper() == "JSON_CONTAINS" and len(node.expressions) == 2:
-        array, elements = node.expressions
-    elif not isinstance(node, _IN_ARRAY):
-        return None
-    may_be_several = isinstance(node, exp.ArrayContainsAll | exp.ArrayOverlaps | exp.Anonymous)
-    if isinstance(elements, exp.Array):
-        values = [constant(each) for each in elements.expressions]
+def _as_in(node: exp.Expr) -> exp.Expr:
+    """Return IN for `= ANY`, and NOT IN for `<> ALL`, which say the same; other conditions unchanged."""
+    side = node.expression if isinstance(node, exp.EQ | exp.NEQ) else None
+    if isinstance(side, exp.Any if isinstance(node, exp.EQ) else exp.All):
+        listed = [_plain(side.this)]
+    elif isinstance(node, exp.NEQ) and side is not None and _called(side) == "ALL":
+        listed = list(map(_plain, side.expressions))
     else:
-        values = _json_values(elements) if may_be_several else [constant(elements)]
-    # Of several, one is enough only if arrays overlap.
-    is_told = len(values) == 1 or (values and isinstance(node, exp.ArrayOverlaps))
-    return array, values if is_told else [None]
+        return node
+    found = exp.In(this=node.this.copy())
+    if isinstance(listed[0], exp.Query | exp.Column):
+        found.set("query" if isinstance(listed[0], exp.Query) else "field", listed[0].copy())
+    else:
+        values = _elements(listed[0]) if len(listed) == 1 else list(map(constant, listed))
+        if None in values:
+            return node
+        found.set("expressions", list(map(exp.convert, values)))
+    return exp.Not(this=found) if isinstance(node, exp.NEQ) else found
 
 
-def _json_values(node: exp.Expr) -> list[Any]:
-    """Return the values that a constant has as JSON, or None in a list."""
+def _as_test(node: exp.Expr) -> exp.Expr:
+    """Return the call whose number `node` compares, if this says whether there is what it looks for, or NOT of it.
+
+    MySQL's functions return 0 or 1, and those for a place return 0 if there is none.
+    """
+    call, number = node.this, constant(node.expression) if isinstance(node, exp.Binary) else None
+    is_position = (
+        isinstance(call, exp.StrPosition) or isinstance(call, exp.Anonymous) and call.name.upper() == _POSITION
+    )
+    if number not in (0, 1) or not is_position and not (isinstance(call, exp.Func) and _array(call)):
+        return node
+    holds, fails = ((exp.GT, exp.NEQ), (exp.EQ, exp.LTE)) if number == 0 else ((exp.GTE, exp.EQ), (exp.LT, exp.NEQ))
+    if number == 1 and is_position and isinstance(node, exp.EQ | exp.NEQ):
+        # The first place is not any place.
+        return node
+    return call if isinstance(node, holds) else exp.Not(this=call.copy()) if isinstance(node, fails) else node
+
+
+def _array(node: exp.Expr) -> tuple[exp.Expr, str, list[Any]] | None:
+    """Return the array whose elements `node` tests, as `'a' IN tags` does, with the operator and the elements."""
+    name = _called(node)
+    if isinstance(node, exp.In) and (array := node.args.get("field") or node.args.get("unnest")):
+        return array.expressions[0] if isinstance(array, exp.Unnest) else array, "contains", [constant(node.this)]
+    if isinstance(node, exp.JSONArrayContains):
+        return node.expression, "contains", [constant(node.this)]
+    if name == _POSITION and len(node.expressions) == 2:
+        return node.expressions[1], "contains", [constant(node.expressions[0])]
+    operator = _IN_ARRAY.get(name or type(node))
+    if operator is None or name and len(node.expressions) != 2:
+        return None
+    array, given = node.expressions if name else (node.this, node.expression)
+    values = _elements(given) if operator else [constant(given)]
+    return array, operator if len(values) > 1 else "contains", values
+
+
+def _elements(node: exp.Expr) -> list[Any]:
+    """Return the elements of a constant array, also one written as JSON or as `{a,b}`; None among them if unknown."""
+    node = _plain(node)
+    if isinstance(node, exp.Array | exp.JSONArray) or _called(node) == "JSON_ARRAY":
+        return list(map(constant, node.expressions)) or [None]
+    text = str(constant(node))
     try:
-        found = json.loads(str(constant(node)))
+        found = json.loads(text)
     except ValueError:
-        return [None]
-    return [
-        each if isinstance(each, str | int | float) else None
-        for each in (found if isinstance(found, list) else [found])
-    ]
+        inner = text[1:-1] if text[:1] == "{" and text[-1:] == "}" else ""
+        parts = [part.strip() for part in inner.split(",")]
+        is_told = all(parts) and set(inner).isdisjoint('"\\{}') and "NULL" not in map(str.upper, parts)
+        return [*parts] if is_told else [None]
+    elements = found if isinstance(found, list) else [found]
+    return [each if isinstance(each, str | int | float) else None for each in elements] or [None]
+
+
+def _called(node: exp.Expr) -> str:
+    """Return the name of a function that has no class of its own, in capitals; "" for other expressions."""
+    return node.name.upper() if isinstance(node, exp.Anonymous) else ""
+
+
+def _plain(node: exp.Expr) -> exp.Expr:
+    """Return `node` without parentheses and conversion."""
+    while isinstance(node, exp.Paren | exp.Subquery | exp.Cast | exp.TryCast):
+        node = node.this
+    return node
 
 
 def _is_reshaped(query: exp.Select) -> bool:
@@ -553,20 +671,26 @@ def _is_reshaped(query: exp.Select) -> bool:
 
 
 def _unnested(query: exp.Select) -> tuple[exp.Expr, list[Any]] | None:
-    """Return the array and the element of it that `query`, of the elements of an array, has."""
+    """Return the array and the elements, one of which `query`, of the elements of an array, has."""
     source = query.args["from_"].this if query.args.get("from_") else None
     is_call = isinstance(source, exp.Table) and not isinstance(source.this, exp.Identifier)
     arrays = list(source.find_all(exp.Column)) if source and (is_call or isinstance(source, exp.Unnest)) else []
     tests = list(conjuncts(query.args.get("where")))
-    if not source or len(arrays) != 1 or len(tests) != 1 or not isinstance(tests[0], exp.EQ) or _is_reshaped(query):
+    if not source or len(arrays) != 1 or len(tests) != 1 or _is_reshaped(query):
         return None
-    sides = tests[0].this, tests[0].expression
+    test = _as_in(tests[0])
+    if isinstance(test, exp.In) and test.expressions:
+        sides = test.this, *test.expressions
+    elif isinstance(test, exp.EQ):
+        sides = test.this, test.expression
+    else:
+        return None
     given = source.alias_column_names
     names = {name.lower() for name in given or ("value", source.alias)} if len(given) < 2 else ()
     elements = [column for side in sides if (column := _column(side)) is not None]
     is_element = len(elements) == 1 and elements[0].table in {"", source.alias} and elements[0].name.lower() in names
     values = [value for value in map(constant, sides) if value is not None]
-    return (arrays[0], values) if is_element and len(values) == 1 else None
+    return (arrays[0], values) if is_element and len(values) == len(sides) - 1 else None
 
 
 def _joins_columns(node: exp.Expr) -> bool:

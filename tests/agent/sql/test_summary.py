@@ -31,6 +31,11 @@ NEGATIONS = [
         "EXISTS (SELECT 1 FROM orders WHERE orders.customer_id = customers.id)",
         "NOT EXISTS (SELECT 1 FROM orders WHERE orders.customer_id = customers.id)",
     ),
+    ("FIND_IN_SET('a', name) > 0", "FIND_IN_SET('a', name) = 0"),
+    (
+        "EXISTS (SELECT 1 FROM orders o JOIN visits v ON v.n = o.id WHERE o.customer_id = customers.id)",
+        "NOT EXISTS (SELECT 1 FROM orders o JOIN visits v ON v.n = o.id WHERE o.customer_id = customers.id)",
+    ),
 ]
 
 
@@ -69,6 +74,13 @@ def test_negations_have_words_on_every_dialect() -> None:
         ("mysql", "'a' MEMBER OF (tags)"),
         ("mysql", """JSON_CONTAINS(tags, '"a"')"""),
         ("mysql", """JSON_CONTAINS(tags, '"a"') = 1"""),
+        ("mysql", "FIND_IN_SET('a', tags)"),
+        ("mysql", "FIND_IN_SET('a', tags) > 0"),
+        ("mysql", "INSTR(tags, 'a') > 0"),
+        ("sqlite", "INSTR(tags, 'a') > 0"),
+        ("tsql", "CHARINDEX('a', tags) >= 1"),
+        ("postgres", "STRPOS(tags, 'a') <> 0"),
+        ("spark", "FIND_IN_SET('a', tags) > 0"),
         ("bigquery", "'a' IN UNNEST(tags)"),
         ("clickhouse", "has(tags, 'a')"),
         ("sqlite", "EXISTS (SELECT 1 FROM json_each(data.tags) WHERE value = 'a')"),
@@ -80,17 +92,79 @@ def test_an_element_of_an_array_is_told(dialect: str, condition: str) -> None:
         assert _array_words(where, dialect) == [words]
 
 
-def test_several_elements_of_an_array_are_told_if_one_is_enough() -> None:
-    for condition in ("tags && ARRAY['a', 'b']", "'a' = ANY(tags) OR 'b' = ANY(tags)"):
-        assert _array_words(condition, "postgres") == ["tags contains a or b"]
-    for dialect, condition in (
-        ("postgres", "tags @> ARRAY['a', 'b']"),
+@pytest.mark.parametrize(
+    ("dialect", "condition"),
+    [
+        ("postgres", "tags && ARRAY['a', 'b']"),
         ("postgres", "tags && '{a,b}'"),
+        ("postgres", "data.tags ?| ARRAY['a', 'b']"),
+        ("postgres", "'a' = ANY(tags) OR 'b' = ANY(tags)"),
+        ("mysql", """JSON_OVERLAPS(tags, '["a", "b"]')"""),
+        ("duckdb", "list_has_any(tags, ['a', 'b'])"),
+        ("clickhouse", "hasAny(tags, ['a', 'b'])"),
+        ("spark", "arrays_overlap(tags, array('a', 'b'))"),
+        ("snowflake", "ARRAYS_OVERLAP(tags, ARRAY_CONSTRUCT('a', 'b'))"),
+        ("sqlite", "EXISTS (SELECT 1 FROM json_each(data.tags) WHERE value IN ('a', 'b'))"),
+    ],
+)
+def test_several_elements_of_an_array_of_which_one_is_enough(dialect: str, condition: str) -> None:
+    assert _array_words(condition, dialect) == ["tags contains a or b"]
+    assert _array_words(f"NOT ({condition})", dialect) == ["tags does not contain a or b"]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "condition"),
+    [
+        ("postgres", "tags @> ARRAY['a', 'b']"),
+        ("postgres", "tags @> '{a,b}'"),
+        ("postgres", """tags @> '["a", "b"]'::jsonb"""),
+        ("postgres", "data.tags ?& ARRAY['a', 'b']"),
         ("mysql", """JSON_CONTAINS(tags, '["a", "b"]')"""),
+        ("mysql", "JSON_CONTAINS(tags, JSON_ARRAY('a', 'b')) = 1"),
+        ("duckdb", "tags @> ['a', 'b']"),
+        ("duckdb", "list_has_all(tags, ['a', 'b'])"),
+        ("clickhouse", "hasAll(tags, ['a', 'b'])"),
+    ],
+)
+def test_several_elements_of_an_array_that_has_them_all(dialect: str, condition: str) -> None:
+    assert _array_words(condition, dialect) == ["tags contains a and b"]
+    assert _array_words(f"NOT ({condition})", dialect) == ["except tags contains a and b"]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "condition"),
+    [
+        ("postgres", """tags @> '{"a": 1}'"""),
+        ("postgres", "tags @> '{}'"),
+        ("postgres", "tags && '{a,NULL}'"),
+        ("postgres", "tags <@ ARRAY['a', 'b']"),
+        ("postgres", "kind = ALL (ARRAY['a', 'b'])"),
+        ("postgres", "kind <> ANY (ARRAY['a', 'b'])"),
         ("mysql", "JSON_CONTAINS(tags, '[]')"),
+        ("mysql", "FIND_IN_SET('a', tags) = 1"),
+        ("mysql", "FIND_IN_SET('a', tags) > 1"),
         ("duckdb", "list_has_any(tags, [])"),
-    ):
-        assert _array_words(condition, dialect) == ["with a condition on tags"], condition
+    ],
+)
+def test_what_else_is_asked_of_an_array_is_told_without_its_elements(dialect: str, condition: str) -> None:
+    told = "tags" if "tags" in condition else "kind"
+    for where in (condition, f"NOT ({condition})"):
+        assert _array_words(where, dialect) == [f"with a condition on {told}"]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "condition"),
+    [
+        ("postgres", "kind <> ALL (ARRAY['a', 'b'])"),
+        ("postgres", "kind <> ALL ('{a,b}'::text[])"),
+        ("postgres", "NOT kind = ANY (ARRAY['a', 'b']::text[])"),
+        ("snowflake", "kind <> ALL ('a', 'b')"),
+        ("duckdb", "kind <> ALL (['a', 'b'])"),
+    ],
+)
+def test_a_comparison_with_each_element_of_a_list_is_told_as_in(dialect: str, condition: str) -> None:
+    assert _array_words(condition, dialect) == ["kind ≠ a, b"]
+    assert _array_words(f"NOT ({condition})", dialect) == ["kind = a or b"]
 
 
 @pytest.mark.parametrize(
@@ -113,7 +187,7 @@ def test_what_else_is_asked_of_the_elements_of_an_array_is_no_element(dialect: s
 
 
 def _array_words(condition: str, dialect: str) -> list[str]:
-    known = Catalog(dialect, {"posts": Table("posts", (Column("tags", "TEXT[]"),))})
+    known = Catalog(dialect, {"posts": Table("posts", (Column("tags", "TEXT[]"), Column("kind", "TEXT")))})
     return condition_words(summarize_query(f"SELECT 1 FROM posts AS data WHERE {condition}", known)["conditions"], "en")
 
 
@@ -298,6 +372,43 @@ def test_a_condition_on_a_rank_or_another_computed_column_is_told(sql: str, word
         ),
         (
             "WHERE NOT EXISTS (SELECT 1 FROM orders o JOIN visits v ON v.n = o.id WHERE o.customer_id = c.id)",
+            "without orders (with visits)",
+        ),
+        (
+            "WHERE EXISTS (SELECT 1 FROM visits v, orders o WHERE v.n = o.id AND o.customer_id = c.id "
+            "AND who = 'Ann' AND status = 'open')",
+            "with orders (open, with visits (Ann))",
+        ),
+        (
+            'WHERE id = ANY (SELECT o.customer_id FROM orders o JOIN "Order Lines" l ON l.order_id = o.id '
+            "JOIN visits v ON v.n = l.order_id WHERE l.\"Unit Price\" > 5 AND v.who = 'Ann')",
+            "with orders (with Order Lines (Unit Price > 5, with visits (Ann)))",
+        ),
+        (
+            "WHERE id <> ALL (SELECT o.customer_id FROM orders o JOIN visits v ON v.n = o.id)",
+            "without orders (with visits)",
+        ),
+        # Which of the tables is asked for, and how do rows of the others belong to it?
+        (
+            "WHERE EXISTS (SELECT 1 FROM orders o JOIN visits v ON v.n = o.id "
+            "WHERE o.customer_id = c.id AND v.who = c.name)",
+            "with a condition on orders, visits",
+        ),
+        (
+            "WHERE EXISTS (SELECT 1 FROM orders o LEFT JOIN visits v ON v.n = o.id WHERE o.customer_id = c.id)",
+            "with a condition on orders, visits",
+        ),
+        (
+            "WHERE EXISTS (SELECT 1 FROM orders o JOIN visits v ON v.n > o.id WHERE o.customer_id = c.id)",
+            "with a condition on orders, visits",
+        ),
+        (
+            "WHERE EXISTS (SELECT 1 FROM orders o CROSS JOIN visits v WHERE o.customer_id = c.id)",
+            "with a condition on orders, visits",
+        ),
+        (
+            "WHERE EXISTS (SELECT 1 FROM orders o JOIN visits v ON v.n = o.id WHERE o.customer_id = c.id "
+            "GROUP BY o.id HAVING COUNT(*) > 2)",
             "with a condition on orders, visits",
         ),
         (
