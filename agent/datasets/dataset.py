@@ -90,14 +90,23 @@ class Dataset:
 
     @property
     def formats(self) -> Mapping[str, str]:
-        """The formats of columns whose cells show one: `fraction` for percentages, and the code of a currency."""
-        found = {"percent": "fraction", "currency": "currency {codes}"}
-        names = {column.name for column in self.schema}
-        return {
+        """The formats of columns whose cells show one: `fraction` for percentages, and the code of a currency.
+
+        Columns that became rows leave theirs to the values, if all of them have the same.
+        """
+        found, names = {"percent": "fraction", "currency": "currency {codes}"}, {column.name for column in self.schema}
+        shown = {
             warning.column: found[warning.code].format(**warning.facts)
             for warning in self.report.warnings
-            if warning.code in found and warning.column in names
+            if warning.code in found
         }
+        for warning in self.report.warnings:
+            if warning.code == "unpivoted":
+                value = warning.facts["value"]
+                of_rows = [shown.pop(column) for column in list(shown) if column not in names - {value}]
+                if len(of_rows) == warning.facts["count"] and len(set(of_rows)) == 1:
+                    shown[value] = of_rows[0]
+        return {column: spec for column, spec in shown.items() if column in names}
 
     def summary(self) -> dict[str, Any]:
         """Return `dataset_id, source_type, schema, row_count` as JSON values."""

@@ -64,6 +64,28 @@ def test_aggregates_have_the_format_of_their_column_of_the_file(bench: Bench, ad
     assert shown["r3"] == [("text", ""), euro, fraction, number]
 
 
+@pytest.mark.parametrize(
+    ("cells", "kinds"),
+    [
+        ("€ 2,50;€ 3,50;€ 4,50", ["currency", "currency"]),
+        ("12,5 %;25 %;30 %", ["fraction", "fraction"]),
+        ("€ 2,50;€ 3,50;4,50", ["number", "number"]),
+        ("€ 2,50;$ 3,50;€ 4,50", ["number", "number"]),
+    ],
+)
+def test_columns_that_became_rows_leave_their_common_format_to_the_values(
+    bench: Bench, add: Callable[[str, str], str], cells: str, kinds: list[str]
+) -> None:
+    wide, registry = add("wide.csv", f"shop;2023;2024;2025\nA;{cells}\nB;{cells}\n"), bench.bench.registry
+    options = LoadOptions.model_validate({"header_row": 1, "unpivot": {"name": "year", "value": "2024"}})
+    tall = registry.create(registry.dataset(wide).file_id, options).dataset_id
+    bench.bench = replace(bench.bench, dataset_ids=(tall,))
+    functions = [{"as": agg, "agg": agg, "col": "2024"} for agg in ("sum", "max")]
+    ask(bench, {"from": tall, "group_by": ["year"], "aggregations": functions})
+
+    assert [each["kind"] for each in bench.bench.results["r1"]["result"]["formats"]][1:] == kinds
+
+
 def test_what_a_file_shows_is_stronger_than_the_format_of_the_model(
     bench: Bench, add: Callable[[str, str], str]
 ) -> None:
