@@ -37,7 +37,7 @@ class Check(BaseModel):
     allowed: bool
     sql: str | None = Field(description="The statement as it would run, regenerated from its syntax tree.")
     error: ErrorInfo | None = Field(description="The reason why it would not run.")
-    warnings: list[str] = Field(description="Likely mistakes, such as a sum over rows that a join repeats.")
+    warnings: list[str] = Field(description="Likely mistakes: rows that a join repeats, a text that no row has.")
 
 
 class Rows(BaseModel):
@@ -62,7 +62,8 @@ async def check_sql(arguments: Statement, call: Call) -> Check:
         except (StatementError, NotPermitted, RowRuleNotApplied, RowRuleParameterMissing) as error:
             info = shown_error(error, services.settings, language)
             return Check(allowed=False, sql=None, error=info, warnings=[])
-        return Check(allowed=True, sql=sql, error=None, warnings=list(warnings_of(sql, source.readable_catalog)))
+        warnings = warnings_of(sql, source.readable_catalog, lambda: source.values)
+        return Check(allowed=True, sql=sql, error=None, warnings=list(warnings))
 
     return await cancellable(check)
 

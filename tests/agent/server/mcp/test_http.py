@@ -147,6 +147,8 @@ def test_a_statement_is_checked_without_running_it(served: Served) -> None:
     assert allowed == {"allowed": True, "sql": "SELECT count(*) FROM orders", "error": None, "warnings": []}
     cross = content(call(served, "check_sql", sql="SELECT COUNT(*) FROM orders, customers"))
     assert cross["allowed"] and cross["warnings"]
+    absent = content(call(served, "check_sql", sql="SELECT COUNT(*) FROM orders WHERE status = 'deliverd'"))
+    assert absent["allowed"] and "'delivered'" in absent["warnings"][0]
     for sql, code in (
         ("DELETE FROM orders", "statement_refused"),
         ("SELECT 1; DROP TABLE orders", "statement_refused"),
