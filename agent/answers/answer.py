@@ -45,7 +45,6 @@ class Answer:
     error: ErrorInfo | None = None
 
     def __post_init__(self) -> None:
-        """Set the text for the log."""
         self.logged_answer = self.logged_answer or self.answer
 
     def add(self, paragraph: str, *, is_first: bool = False) -> None:

@@ -232,14 +232,9 @@ def with_plain_names(result: Result, sql: str, catalog: Catalog, said: Said) -> 
             is_stored = isinstance(expression, exp.Column)
             plain = without_figures(name, known) if name.isidentifier() and not is_stored else ""
             if not plain or plain in columns or says_more(plain, known, names):
-                plain = _expression_text(expression, catalog.dialect)
+                plain = _without_tables(expression.unalias().unnest()).sql(catalog.dialect)
             columns[at] = plain
     return {**result, "columns": columns}
-
-
-def _expression_text(output: exp.Expr, dialect: str) -> str:
-    """Return an output as SQL without its alias and the tables of its columns."""
-    return _without_tables(output.unalias().unnest()).sql(dialect)
 
 
 def _without_tables(node: exp.Expr) -> exp.Expr:

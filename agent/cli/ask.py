@@ -369,7 +369,6 @@ class _View:
     verbose: bool
 
     def show(self, output: "Reply") -> None:
-        """Print an output."""
         if self.as_json:
             sys.stdout.write(json_text(output) + "\n")
             return

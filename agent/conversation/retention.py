@@ -71,5 +71,4 @@ def _prune_links(threads: Threads) -> None:
 
 
 def _id_of(key: str) -> str:
-    """Return the thread id in the key of a thread."""
     return key.rpartition("-")[2]

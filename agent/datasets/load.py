@@ -278,13 +278,11 @@ class _Located:
 
     @property
     def header_texts(self) -> list[tuple[str, ...]]:
-        """The texts of the header rows."""
         rows = self.head.rows[self.header.first : self.header.first + self.header.rows]
         return [tuple(cell.text for cell in row) for row in rows]
 
     @property
     def texts_above(self) -> list[str]:
-        """The texts of the rows above the header."""
         texts = [" ".join(cell.text.strip() for cell in row).strip() for row in self.head.rows[: self.header.first]]
         return list(filter(None, texts))
 

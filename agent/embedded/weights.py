@@ -188,7 +188,6 @@ class _Download:
             return without_secrets(str(error)) or type(error).__name__
 
     def from_file(self, path: Path) -> None:
-        """Copy the file at `path`."""
         shutil.copyfile(path, self.part)
 
     def from_url(self, url: str) -> None:

@@ -46,7 +46,6 @@ def metric_statement(query: MetricQuery, knowledge: SourceKnowledge) -> str:
 def _values(
     metrics: Sequence["_Named"], dimensions: Sequence["_Named"], query: MetricQuery, knowledge: SourceKnowledge
 ) -> exp.Select:
-    """Return the query of the values of metrics by dimensions."""
     columns, measures, values = [each.name for each in dimensions], dict[str, MetricRows](), dict[str, exp.Expr]()
     for metric in metrics:
         rows, values[metric.name] = _parts(metric, knowledge)

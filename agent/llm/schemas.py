@@ -256,7 +256,6 @@ class MetricQuery(Lenient):
 
 
 def _metric_query_or_none(value: Any) -> MetricQuery | None:
-    """Return a query of metrics; None if it is not one."""
     try:
         return MetricQuery.model_validate(value)
     except ValidationError:

@@ -245,7 +245,6 @@ def _filters(names: Names) -> Iterator[SpecProblem]:
 
 
 def _located(filters: Iterable[Filter], path: str) -> Iterator[tuple[Condition, str]]:
-    """Yield the conditions in `filters` with their paths."""
     for index, each in enumerate(filters):
         place = f"{path}[{index}]"
         if isinstance(each, AnyOf | AllOf):
@@ -441,7 +440,6 @@ class _DerivedChecker:
         """Dependency depths of the result columns checked so far."""
 
     def problems(self) -> Iterator[SpecProblem]:
-        """Yield the problems of all derived columns."""
         for index, derived in enumerate(self._spec.derived):
             yield from self._problems(f"derived[{index}].expr", derived)
 

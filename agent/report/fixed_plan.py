@@ -97,7 +97,6 @@ def _measure(request: str, table: Table, language: Language, name: str, source: 
 
 
 def _words(column: str) -> str:
-    """Return the words for a column, as `table.column`."""
     return shown_name(column.replace(".", " "))
 
 

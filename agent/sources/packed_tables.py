@@ -97,19 +97,15 @@ class PackedTables(Mapping[str, Table]):
         """The numbers of the blocks by key."""
 
     def __getitem__(self, key: str) -> Table:
-        """Return the decoded table."""
         return self._blocks[self.numbers[key]][key]
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the keys."""
         return iter(self._names)
 
     def __len__(self) -> int:
-        """Return the number of tables."""
         return len(self._names)
 
     def __contains__(self, key: object) -> bool:
-        """Return whether the catalog has a table with this key."""
         return key in self._names
 
     def full_names(self) -> Mapping[str, FullName]:
@@ -129,15 +125,12 @@ class PackedValues(Mapping[tuple[str, str], tuple[str, ...]]):
         self._blocks, self._numbers = _Blocks(arrays, "value", decode_values), numbers
 
     def __getitem__(self, column: tuple[str, str]) -> tuple[str, ...]:
-        """Return the values of a column."""
         return self._blocks[self._numbers[column[0]]][column]
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
-        """Iterate over the columns that have values."""
         return (column for number in range(len(self._blocks)) for column in self._blocks[number])
 
     def __len__(self) -> int:
-        """Return the number of columns that have values."""
         return sum(len(self._blocks[number]) for number in range(len(self._blocks)))
 
 

@@ -104,7 +104,6 @@ class _OpenFile:
         self.closed = False
 
     def seekable(self) -> bool:
-        """Return True."""
         return True
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
@@ -123,7 +122,6 @@ class _OpenFile:
         return content
 
     def close(self) -> None:
-        """Close the file."""
         if not self.closed:
             self.closed = True
             self._close()

@@ -368,7 +368,6 @@ def _window_keys(window: exp.Window) -> Iterator[exp.Expr]:
 
 
 def _named_windows(scope: Scope) -> Sequence[exp.Window]:
-    """Return the windows in the WINDOW clause of `scope`."""
     return scope.expression.args.get("windows") or ()
 
 

@@ -54,7 +54,8 @@ def narrate(state: AnalystState, services: Services) -> dict[str, Any]:
     evidence, language = state["evidence"], analysis.language
     confidence = confidence_of(main["sql"], main["result"], evidence, estimator, threshold, language)
     tell_confidence(answer, confidence, threshold)
-    if not answer.charts and (conclusion.get("output_type") == "plot" or _failed_to_draw(analysis)):
+    failed_to_draw = any(each["tool"] == "plot" and each["failed"] for each in analysis.observations)
+    if not answer.charts and (conclusion.get("output_type") == "plot" or failed_to_draw):
         answer.add(render("no_chart", language))
     if unused := _files_not_used(analysis):
         answer.add(render("files_not_used", language, names=", ".join(unused)))
@@ -91,11 +92,6 @@ def _partial(text: str, analysis: Analysis) -> Answer:
         tables=[answer_table(name, kept["result"]) for name, kept in results.items()],
         charts=list(analysis.charts),
     )
-
-
-def _failed_to_draw(analysis: Analysis) -> bool:
-    """Return whether the model tried to draw a chart."""
-    return any(observation["tool"] == "plot" and observation["failed"] for observation in analysis.observations)
 
 
 def _files_not_used(analysis: Analysis) -> Sequence[str]:

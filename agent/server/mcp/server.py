@@ -154,7 +154,6 @@ class _Handlers:
         self._tools = {tool.name: tool for tool in _TOOLS if tool.name != _RUN_SQL or settings.run_sql}
 
     async def list_tools(self, context: _Context, _: PaginatedRequestParams | None) -> ListToolsResult:
-        """Return the tools with their schemas."""
         return ListToolsResult(tools=[tool.as_listed() for tool in self._tools.values()])
 
     async def call_tool(self, context: _Context, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:

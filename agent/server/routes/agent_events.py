@@ -156,7 +156,6 @@ async def _events(runs: AsyncGenerator[Run], wanted: Wanted) -> AsyncGenerator[t
 
 
 async def _protocol_events(run: Run) -> AsyncGenerator[Event]:
-    """Yield the events of a run, each with its method."""
     error = None
     async with aclosing(run.events()) as events:
         async for kind, data in events:

@@ -109,7 +109,6 @@ class _Completion:
         self._head = {"id": f"chatcmpl-{uuid.uuid4().hex}", "created": int(time.time()), "model": request.model}
 
     async def whole(self) -> dict[str, Any]:
-        """Return the completion."""
         pieces = [piece async for piece in self._run.pieces()]
         message = {
             "role": "assistant",

@@ -101,7 +101,6 @@ class _Response:
         self._run.prepare(self._request.messages, after=self._request.previous_response_id, names=names)
 
     async def whole(self) -> dict[str, Any]:
-        """Return the response."""
         async with aclosing(self.events()) as events:
             async for _, event in events:
                 last = event

@@ -110,7 +110,6 @@ class Title(BaseModel):
 
 
 def _rename(thread_id: ThreadId, body: Title) -> ListedThread:
-    """Rename a conversation of the list."""
     return _own_list(thread_id).rename(thread_id, body.title)
 
 
