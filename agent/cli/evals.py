@@ -7,7 +7,6 @@ import typer
 
 from datasphinx.agent.cli.options import AsJson, BaseUrl, ModelName, settings_of
 from datasphinx.agent.cli.text import echo, json_text, printable
-from datasphinx.agent.evals.datasets import Dataset, read_questions
 from datasphinx.agent.types import MAX_EMBEDDED_CANDIDATES, EmbeddedOptions
 
 if TYPE_CHECKING:
@@ -63,6 +62,7 @@ def replay(
 ) -> None:
     """Run recorded statements through the whole graph as the model's answers."""
     from datasphinx.agent.evals import run as evals
+    from datasphinx.agent.evals.datasets import Dataset, read_questions
 
     settings = settings_of()
     dataset = Dataset(read_questions(questions), databases)
@@ -83,6 +83,7 @@ def run_eval(
 ) -> None:
     """Run questions through the whole graph with the configured model, by default the embedded model."""
     from datasphinx.agent.evals import run as evals
+    from datasphinx.agent.evals.datasets import Dataset, read_questions
 
     settings = settings_of(llm_model=model, llm_base_url=base_url)
     if candidates and not settings.uses_embedded_model:

@@ -28,8 +28,6 @@ def cost_usd(
     provider of a list price is derived from `base_url`; a model behind any other address has none. List prices may
     depend on the length of the prompt, so each call is priced separately.
     """
-    from genai_prices import Usage, calc_price
-
     prompt, completion, cached = TokenUsage(*usage)
     if min(prompt, completion, cached) < 0:
         return None
@@ -38,6 +36,9 @@ def cost_usd(
     if price:
         cached_price = price.input if price.cached_input is None else price.cached_input
         return ((prompt - cached) * price.input + cached * cached_price + completion * price.output) / _MILLION
+    # The list takes as long to import as two questions to answer.
+    from genai_prices import Usage, calc_price
+
     try:
         counts = Usage(input_tokens=prompt, output_tokens=completion, cache_read_tokens=cached or None)
         return float(calc_price(counts, model, provider_api_url=base_url).total_price)

@@ -1,18 +1,23 @@
 """Similarity of meaning between the words of a question and of a schema, computed from embeddings."""
 
+import threading
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from datasphinx.agent.core.locked_property import locked_property
 from datasphinx.agent.retrieval.arrays import Arrays
 from datasphinx.agent.retrieval.postings import Postings
 from datasphinx.agent.retrieval.query import QuestionTerms
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 Vectors = NDArray[np.float32]
 
@@ -42,21 +47,27 @@ class PackagedEmbedder:
     """
 
     def __init__(self, folder: Path) -> None:
-        """Load the files from `folder`, the package's directory."""
+        """Set the package's directory; its files are loaded by the first texts, which a stored index does not need."""
+        self._folder, self._lock = folder, threading.RLock()
+        self.identity = f"wordllama {version('wordllama')} l2_supercat_256"
+
+    @locked_property
+    def _files(self) -> tuple["Tokenizer", NDArray[Any]]:
+        """The tokenizer, and the vector of each token."""
         from safetensors.numpy import load_file
         from tokenizers import Tokenizer
 
-        self._tokenizer = Tokenizer.from_file(str(folder / "tokenizers" / "l2_supercat_tokenizer_config.json"))
-        self._tokenizer.no_padding()
-        self._vectors = load_file(folder / "weights" / "l2_supercat_256.safetensors")["embedding.weight"]
-        self.identity = f"wordllama {version('wordllama')} l2_supercat_256"
+        tokenizer = Tokenizer.from_file(str(self._folder / "tokenizers" / "l2_supercat_tokenizer_config.json"))
+        tokenizer.no_padding()
+        return tokenizer, load_file(self._folder / "weights" / "l2_supercat_256.safetensors")["embedding.weight"]
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one row of length 1 for each text; a text without tokens yields zeros."""
-        vectors = np.zeros((len(texts), self._vectors.shape[1]), np.float32)
-        for row, encoding in enumerate(self._tokenizer.encode_batch(list(texts), add_special_tokens=False)):
+        tokenizer, of_tokens = self._files
+        vectors = np.zeros((len(texts), of_tokens.shape[1]), np.float32)
+        for row, encoding in enumerate(tokenizer.encode_batch(list(texts), add_special_tokens=False)):
             if encoding.ids:
-                vectors[row] = self._vectors[encoding.ids].astype(np.float32).mean(axis=0)
+                vectors[row] = of_tokens[encoding.ids].astype(np.float32).mean(axis=0)
         return _unit(vectors)
 
 

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import snowballstemmer
 
@@ -104,7 +104,7 @@ def is_function_word(word: str) -> bool:
 
 def is_data_word(word: str) -> bool:
     """Return whether `word`, such as "average" or "list", usually names an operation rather than data."""
-    return stem(word) in _DATA_STEMS
+    return stem(word) in _stems(_DATA_WORDS)
 
 
 def content_words(question: str) -> frozenset[str]:
@@ -113,7 +113,12 @@ def content_words(question: str) -> frozenset[str]:
     >>> sorted(content_words("What is the average price of the products?"))
     ['price', 'product']
     """
-    return words(question) - _FUNCTION_STEMS - _DATA_STEMS
+    return words(question) - _stems(_FUNCTION_WORDS) - _stems(_DATA_WORDS)
+
+
+@cache
+def _stems(of_words: frozenset[str]) -> frozenset[str]:
+    return frozenset(map(stem, of_words))
 
 
 @lru_cache(maxsize=100_000)
@@ -134,10 +139,6 @@ def german_stem(word: str) -> str:
     ('bestell', 'bestell')
     """
     return str(snowballstemmer.stemmer("german").stemWord(word))
-
-
-_FUNCTION_STEMS = frozenset(map(stem, _FUNCTION_WORDS))
-_DATA_STEMS = frozenset(map(stem, _DATA_WORDS))
 
 
 _WORD_STARTS = re.compile(r"(?<=[a-zа-я])(?=[A-ZА-Я])|(?<=[A-Za-zА-Яа-я])(?=(?:19|20)\d\d(?!\d))")

@@ -1,6 +1,7 @@
 """Similarity of meaning, with fixed vectors and with the packaged ones."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -79,6 +80,12 @@ def test_without_the_package_there_is_no_embedder(monkeypatch: pytest.MonkeyPatc
 
     assert packaged_embedder() is None
     packaged_embedder.cache_clear()
+
+
+def test_the_package_says_which_it_is_before_its_files_are_read(tmp_path: Path) -> None:
+    pytest.importorskip("wordllama", reason="the extra `semantic` is not installed")
+
+    assert PackagedEmbedder(tmp_path).identity.startswith("wordllama")
 
 
 @pytest.fixture(scope="module")
