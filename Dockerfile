@@ -7,6 +7,7 @@ ENV UV_PROJECT_ENVIRONMENT=/opt/datasphinx \
     UV_PYTHON_DOWNLOADS=never \
     UV_LINK_MODE=copy \
     UV_NO_CACHE=1 \
+    UV_COMPILE_BYTECODE=1 \
     EXTRAS="--extra serve --extra mcp --extra oidc --extra postgres --extra mysql --extra duckdb --extra analyst --extra charts --extra knowledge --extra semantic"
 # Dependencies are a layer of their own: they change less often than the source.
 COPY pyproject.toml uv.lock ./

@@ -1,8 +1,8 @@
 """How much time datasphinx itself takes, beside the model: `make bench` prints it.
 
-CPU time per question in the warm graph, of `datasphinx ask` before its first model call, of `datasphinx --help` and of
-`import datasphinx`. Each figure comes with a baseline that is measured in turn with it, and with the ratio of both. The
-last figures are what it costs that statements on SQLite and DuckDB files run in a process that can be killed.
+CPU time per question in the warm graph, of `datasphinx ask` before its first model call, of commands without a question
+and of `import datasphinx`. Each figure comes with a baseline that is measured in turn with it, and with the ratio of
+both. The last figures are what it costs that statements on SQLite and DuckDB files run in a process that can be killed.
 
 With `--profile` it prints instead where the CPU time of the questions goes: by module of datasphinx with what it calls
 in other packages, and by function with all that it calls.
@@ -168,7 +168,9 @@ def _print_shares(title: str, counts: Counter[str], total: int) -> None:
 
 def start(cache: Path, url: str) -> dict[str, Any]:
     """Return medians of the CPU time in seconds that processes take, each with its baseline."""
-    environment = os.environ | {
+    # Modules are compiled once, as after an installation: those of other packages are.
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment = inherited | {
         "DATASPHINX_LLM_BASE_URL": url,
         "DATASPHINX_LLM_MODEL": "instant",
         "DATASPHINX_CACHE_DIR": str(cache),
@@ -180,6 +182,8 @@ def start(cache: Path, url: str) -> dict[str, Any]:
         "collected": f"import gc; gc.disable = gc.freeze = lambda: None; {ask}",
         "frameworks": f"{_CPU_AT_END}{_FRAMEWORKS}",
         "help": f"{_CPU_AT_END}sys.argv = ['datasphinx', '--help']; {_COMMAND}",
+        "sources": f"{_CPU_AT_END}sys.argv = ['datasphinx', 'source', 'list']; {_COMMAND}",
+        "version": f"{_CPU_AT_END}sys.argv = ['datasphinx', '--version']; {_COMMAND}",
         "import": f"{_CPU_AT_END}import datasphinx",
         "python": _CPU_AT_END,
     }
@@ -206,6 +210,8 @@ def start(cache: Path, url: str) -> dict[str, Any]:
         "ask_before_first_call": figure("ask", "frameworks", "below 0.9 s"),
         "without_collection": figure("ask", "collected", "below 0.95 times"),
         "help": figure("help", "python", "below 0.25 s"),
+        "source_list": figure("sources", "python", "below 0.3 s"),
+        "version": figure("version", "python", "below 0.1 s"),
         "import": figure("import", "python", "below 0.05 s"),
     }
 
