@@ -15,6 +15,8 @@ from tests.support.errors import example_facts, placeholders
 from tests.support.layers import LAYERS
 from tests.support.source_files import ROOT, nodes, trees
 
+pytestmark = pytest.mark.integration
+
 
 @cache
 def project() -> dict[str, ast.Module]:

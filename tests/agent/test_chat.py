@@ -180,7 +180,7 @@ def test_table(asking: Asking) -> None:
     assert response.plain == response.tables[0]
 
 
-@pytest.mark.parametrize(("proposed", "wanted"), [("plot", None), (None, "plot")])
+@pytest.mark.parametrize(("proposed", "wanted"), [pytest.param("plot", None, marks=pytest.mark.heavy), (None, "plot")])
 def test_chart(asking: Asking, tmp_path: Path, proposed: str | None, wanted: Any) -> None:
     response = asking({**BY_STATUS, "output_type": proposed}).chat("Plot the orders by status", output_type=wanted)
 
@@ -396,6 +396,7 @@ def test_facts_of_an_error_come_from_the_graph(analyst: Analyst, monkeypatch: py
 RANKING = {"sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status ORDER BY orders DESC"}
 
 
+@pytest.mark.heavy
 def test_a_ranking_has_the_chart_of_the_page(asking: Asking) -> None:
     agent = asking(RANKING, COUNT)
     response = agent.chat("Number of orders by status")

@@ -119,6 +119,7 @@ def test_questions_at_once_search_their_stored_values_once(cache_dir: Path, monk
     assert sorted(searched) == sorted(given["question"] for given in QUESTIONS)
 
 
+@pytest.mark.heavy
 @pytest.mark.server
 def test_questions_over_http(cache_dir: Path) -> None:
     with serving(cache_dir, {"GeneratedSQL": [when_all_have_asked(order_of)]}) as served:

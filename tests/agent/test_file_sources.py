@@ -53,6 +53,7 @@ def test_python(settings: Settings) -> None:
     assert response.sql == STATEMENT["sql"]
 
 
+@pytest.mark.heavy
 def test_a_replay_reads_the_current_files(settings: Settings, tmp_path: Path) -> None:
     source = Services(settings).source("lake")
     # The values that are found for the question are those of the replay.
@@ -84,6 +85,7 @@ def model_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Fa
         yield fake
 
 
+@pytest.mark.heavy
 def test_command_line(model_server: FakeOpenAI, run: Run, lake: dict[str, Any], tmp_path: Path) -> None:
     path = lake["files"][0]
     Path("datasphinx.toml").write_text(f'[sources.lake]\nfiles = ["{path}"]\n[sources.gone]\nfiles = ["{path}/none"]\n')

@@ -16,6 +16,8 @@ from datasphinx.agent.settings import load_settings
 from datasphinx.agent.sources.source import Source
 from tests.support.databases import make_database, open_url, students_among_machines, url
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Source:

@@ -81,6 +81,7 @@ def test_a_replay_is_the_same_and_asks_no_model(ask: Ask, settings: Settings) ->
     ]
 
 
+@pytest.mark.heavy
 def test_a_replay_holds_no_file(ask: Ask, settings: Settings) -> None:
     output, store = ask({"GeneratedSQL": [SUM]}), open_store(settings)
     replay(store, output["audit"]["trace_id"], settings)

@@ -11,6 +11,8 @@ from tests.agent.charts.results import HOSTILE
 from tests.support.analyst import ROWS, response
 from tests.support.generated_docs import ROOT
 
+pytestmark = pytest.mark.integration
+
 FORMS = ["number", "string", "dataframe", "plot"]
 
 

@@ -91,6 +91,7 @@ def test_each_model_has_its_price(server: FakeOpenAI, services: Callable[..., Se
     assert audit["llm_cost_usd"] == pytest.approx((1 + 2 + 4 + 8) * 150 / 1e6)
 
 
+@pytest.mark.heavy
 def test_the_calls_of_all_roles_count_for_a_tenant(
     services: Callable[..., Services], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,6 +128,7 @@ def test_a_validator_at_an_endpoint_helps_the_embedded_model(other: FakeOpenAI, 
     assert services.models.of("validate").name == "v"
 
 
+@pytest.mark.heavy
 def test_a_question_is_answered_if_the_endpoint_of_another_role_is_down(
     server: FakeOpenAI, services: Callable[..., Services], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

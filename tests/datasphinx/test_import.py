@@ -39,6 +39,7 @@ def test_import_loads_nothing_but_the_standard_library(tmp_path: Path) -> None:
     assert run("-c", code, cwd=tmp_path).stdout.strip() == "{'datasphinx'}"
 
 
+@pytest.mark.heavy
 def test_foreign_modules_of_any_name_do_not_matter(tmp_path: Path) -> None:
     for name in ("agent", "nodes", "prompts"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('imported')")

@@ -33,6 +33,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return next(folder.glob("*.whl"))
 
 
+@pytest.mark.heavy
 def test_wheel_has_the_packages_and_their_types_only(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
 

@@ -176,6 +176,7 @@ def test_results_of_other_data_are_not_offered(talking: Talking, returns: str, s
     assert not any('<data result="' in prompt for prompt in talk.prompts())
 
 
+@pytest.mark.heavy
 def test_the_number_of_earlier_results_is_bounded(talking: Talking, returns: str) -> None:
     steps: list[Any] = ["SUMS"]
     steps += [step("run_query", query={"from": "r1", **AVERAGE, "limit": number}) for number in range(1, 6)]
@@ -190,6 +191,7 @@ def test_the_number_of_earlier_results_is_bounded(talking: Talking, returns: str
     assert shown == ["r1", "r3", "r4", "r5", "r6", "r9", "r10", "r11"]
 
 
+@pytest.mark.heavy
 def test_a_file_stays_open_as_it_was_read(talking: Talking, tmp_path: Path) -> None:
     path = tmp_path / "months.csv"
     path.write_text("kind,Jan,Feb,Mar\nboot,3,4,5\n", encoding="utf-8")

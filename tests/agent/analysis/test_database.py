@@ -127,6 +127,7 @@ def test_a_source_whose_tables_are_all_closed_is_an_error(analyst: MakeAnalyst, 
     assert output["error"]["code"] == "not_permitted"
 
 
+@pytest.mark.heavy
 @pytest.mark.postgres
 def test_tables_that_the_account_may_not_read_are_left_out(analyst: MakeAnalyst) -> None:
     role, tables = "sphinx_analyst_reader", "sphinx_ordered, sphinx_wages"

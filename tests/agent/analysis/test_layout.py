@@ -196,6 +196,7 @@ def test_the_model_sees_the_first_and_last_rows_without_personal_values(analyst:
     assert "ann" not in prompt.lower() and "pw1" not in prompt
 
 
+@pytest.mark.heavy
 @pytest.mark.stored_record
 def test_a_replay_makes_the_call_again_or_reads_what_was_kept(analyst: MakeAnalyst, tmp_path: Path) -> None:
     paths = [written(tmp_path, YEARS), written(tmp_path, SURE, "sure.csv")]

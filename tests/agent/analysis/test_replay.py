@@ -69,6 +69,7 @@ def test_a_replay_leaves_the_record_as_it_was(analyst: MakeAnalyst, dataset: str
     assert open_store(agent.services.settings).head() == before
 
 
+@pytest.mark.heavy
 def test_every_tool_is_called_again(analyst: MakeAnalyst, returns: str, sales: str, dataset: str) -> None:
     file_id = analyst().services.registry.dataset(dataset).file_id
     agent = analyst(
@@ -233,6 +234,7 @@ def test_a_file_that_could_not_be_read_is_replayed_as_that(analyst: MakeAnalyst,
     assert again(output, agent.services.settings).differences == []
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("rounds", [1, 2])
 def test_a_question_that_was_clarified_is_replayed_with_what_was_asked(
     analyst: MakeAnalyst, returns: str, dataset: str, rounds: int
@@ -272,6 +274,7 @@ def test_an_endpoint_that_cannot_call_tools_is_replayed_the_same(analyst: MakeAn
         assert len(server.requests) == asked_so_far
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("spec", [BY_ACCOUNT, {"group_by": ["no such"]}, "{"])
 def test_the_embedded_model_is_replayed(analyst: MakeAnalyst, returns: str, spec: Any) -> None:
     settings = analyst().services.settings

@@ -13,6 +13,8 @@ from datasphinx.agent.messages import Language
 from datasphinx.agent.record.step import Step, current_step, new_audit
 from datasphinx.agent.types import QueryCondition
 
+pytestmark = pytest.mark.integration
+
 PAID = QueryCondition(column="status", operator="=", values=["paid"])
 YEAR = QueryCondition(column="ordered on", operator="during", values=["2024-01-01", "2024-12-31"])
 LARGE = QueryCondition(column="total amount", operator=">", values=[1000])

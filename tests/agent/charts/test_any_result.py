@@ -114,6 +114,7 @@ def test_any_spec_is_drawn_or_refused_with_its_problems(rows: Result, data: st.D
         assert json.dumps(chart.option, allow_nan=False)
 
 
+@pytest.mark.heavy
 @settings(max_examples=sample(30, 2), deadline=None)
 @given(charts())
 def test_what_has_an_option_has_a_picture(given_chart: tuple[Result, PlotSpec]) -> None:

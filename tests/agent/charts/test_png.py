@@ -54,6 +54,7 @@ def test_a_picture_is_the_same_each_time_and_has_no_metadata() -> None:
     assert png_of_option(stored) == picture
 
 
+@pytest.mark.heavy
 def test_a_chart_that_was_drawn_leaves_nothing_in_memory() -> None:
     """Else each drawing would take longer than the one before, and the limit of memory would be reached."""
     sizes = []
@@ -158,6 +159,7 @@ def test_axis_says_its_unit(y_format: str, kind: str, unit: str, shown: str) -> 
     assert shown in drawn(rows, "bar", y_format=y_format)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("language", "grouped", "half", "share"),
     [("en", "12,000", "0.5", "0.5%"), ("ru", "12 000", "0,5", "0,5 %")],
@@ -173,6 +175,7 @@ def test_numbers_are_written_as_in_the_language_of_the_chart(
     assert {half, grouped} <= set(drawn(cells, "heatmap", language, series="s"))
 
 
+@pytest.mark.heavy
 def test_chinese_and_russian_letters_are_drawn_everywhere() -> None:
     def made(text: str) -> dict[str, Any]:
         rows = result({"x": "string", "g": "string", text: "integer"}, (text, text, 1), ("b", "t", 2))

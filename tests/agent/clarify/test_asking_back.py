@@ -8,6 +8,8 @@ from tests.agent.walk import COUNT, HOW_MANY, calls
 from tests.conftest import NO_AMBIGUITY
 from tests.support.best_customer import AMOUNT, ASKS, BEST, BY_AMOUNT, BY_ORDERS, ORDERS, TWICE, Talking, review_of
 
+pytestmark = pytest.mark.integration
+
 # Whether somebody is asked
 
 

@@ -14,6 +14,8 @@ from datasphinx.agent.settings import load_settings
 from datasphinx.agent.types import EmbeddedOptions
 from tests.support.databases import make_database, url
 
+pytestmark = pytest.mark.integration
+
 QUESTION = "What does Deloor teach?"
 JOHN = "FROM teacher SELECT course WHERE name = 'John Deloor'"
 GUSTAAF = "FROM teacher SELECT course WHERE name = 'Gustaaf Deloor'"

@@ -9,6 +9,8 @@ from tests.agent.walk import COUNT, HOW_MANY, calls
 from tests.conftest import NO_AMBIGUITY
 from tests.support.best_customer import ASKS, BEST, BY_AMOUNT, BY_ORDERS, Talking
 
+pytestmark = pytest.mark.integration
+
 REJECTED = {"accepted": False}
 DELIVERED = {"sql": "SELECT COUNT(*) AS orders FROM orders WHERE status = 'delivered'"}
 SHIPPED = {"sql": "SELECT COUNT(*) AS orders FROM orders WHERE status = 'shipped'"}

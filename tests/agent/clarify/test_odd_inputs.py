@@ -158,6 +158,7 @@ def test_a_reading_that_a_row_rule_closes_is_left_out(talking: Talking, cache_di
     assert [option["label"] for option in output["clarification"]["options"]] == ["by orders", "by amount"]
 
 
+@pytest.mark.heavy
 def test_a_slow_reading_is_asked_without_a_preview(talking: Talking) -> None:
     slow = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 1000000000) SELECT MAX(x) FROM n"
     third = {"label": "slow", "reading": "slow", "sql": slow}
@@ -167,6 +168,7 @@ def test_a_slow_reading_is_asked_without_a_preview(talking: Talking) -> None:
     assert [option["preview"] is None for option in options] in ([False, True, False], [False, False])
 
 
+@pytest.mark.heavy
 def test_a_failed_first_question_and_an_answer_to_it_are_replayed(talking: Talking) -> None:
     talk = talking([{"sql": "", "off_topic": True}])
     outputs = [talk.ask("Who won the cup?"), talk.ask(clarification_answer="1")]

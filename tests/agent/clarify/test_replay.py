@@ -32,6 +32,7 @@ def is_the_same(talk: Talk, output: dict[str, Any]) -> bool:
     return done.output["answer"] == output["answer"] and done.output["clarification"] == output["clarification"]
 
 
+@pytest.mark.heavy
 def test_question_answer_and_wrong_answers(talk: Talk) -> None:
     outputs = [talk.ask(BEST), talk.ask(clarification_answer="7"), talk.ask(clarification_answer="2")]
     outputs.append(talk.ask(clarification_answer="1"))
@@ -46,6 +47,7 @@ def test_an_interrupt_that_was_resumed(talk: Talk) -> None:
     assert is_the_same(talk, talk.resume("2"))
 
 
+@pytest.mark.heavy
 def test_follow_up_form_and_feedback(talk: Talk) -> None:
     outputs = [talk.ask(HOW_MANY), talk.ask("and of those, delivered?"), talk.ask("How many orders by status?")]
     outputs += [talk.ask("as a chart"), talk.ask("only the top two")]

@@ -85,6 +85,7 @@ def test_without_the_packages_of_the_analyst_the_shop_is_asked(
     assert "datasphinx[analyst]" in text
 
 
+@pytest.mark.heavy
 def test_right_answers_match_their_references(scripted: MakeAgent) -> None:
     judged = list(judged_answers(scripted_services(scripted, STATEMENTS, SPECS, [STORES, RETURNS])))
     assert [one.question for one in judged] == [asked.question for asked in (*SHOP, *SHEETS)]

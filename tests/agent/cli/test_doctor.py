@@ -90,6 +90,7 @@ def test_mistakes_in_business_knowledge(
     assert "datasphinx knowledge check" in str(found["source books"]["text"])
 
 
+@pytest.mark.heavy
 def test_a_password_that_others_can_read(run: Run, model: FakeOpenAI, tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("DATASPHINX_LLM_API_KEY=a-key-of-mine\n")
     (tmp_path / ".env").chmod(0o644)

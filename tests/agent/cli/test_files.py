@@ -73,7 +73,12 @@ def test_of_several_files_a_note_names_the_file(model: FakeOpenAI, run: Run, tmp
 
 
 @pytest.mark.parametrize(
-    ("name", "begins"), [("chart.png", b"\x89PNG"), ("chart.html", b"<!doctype html>"), ("chart.JSON", b'{"title"')]
+    ("name", "begins"),
+    [
+        pytest.param("chart.png", b"\x89PNG", marks=pytest.mark.heavy),
+        pytest.param("chart.html", b"<!doctype html>", marks=pytest.mark.heavy),
+        ("chart.JSON", b'{"title"'),
+    ],
 )
 def test_a_chart_is_written_where_the_user_says(
     model: FakeOpenAI, run: Run, returns: str, tmp_path: Path, name: str, begins: bytes

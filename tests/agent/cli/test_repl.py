@@ -32,6 +32,7 @@ def enter(terminal: Terminal, line: str) -> str:
     return terminal.until("› ", after=line)
 
 
+@pytest.mark.heavy
 def test_questions_and_commands(terminal: Terminal, model: FakeOpenAI, tmp_path: Path) -> None:
     model.answers = [REGIONS]
     assert "/sql prints the statement" in " ".join(terminal.shown.split())

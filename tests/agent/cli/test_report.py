@@ -33,6 +33,7 @@ def test_a_report_is_printed_with_its_progress(run: Run) -> None:
     assert "3 questions" in errors and "✓ q2 How many orders per region?" in errors
 
 
+@pytest.mark.heavy
 def test_a_report_is_written_to_a_file(run: Run, tmp_path: Path) -> None:
     code, out, errors = run("report", REQUEST, "--out", str(tmp_path / "orders.html"))
     assert (code, out) == (0, "")

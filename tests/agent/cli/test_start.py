@@ -52,6 +52,7 @@ def imported(arguments: list[str], environment: dict[str, str]) -> set[str]:
     return set(json.loads(completed.stdout.splitlines()[-1]))
 
 
+@pytest.mark.heavy
 def test_ask_imports_no_unused_module_before_its_first_call(cache_dir: Path) -> None:
     with FakeOpenAI() as server:
         environment = {

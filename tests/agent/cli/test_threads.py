@@ -166,6 +166,7 @@ def test_a_second_answer_and_files_on_the_thread_of_a_database(model: FakeOpenAI
     assert code == errors.USAGE and "ask about files without it" in " ".join(err.replace("│", "").split())
 
 
+@pytest.mark.heavy
 def test_a_model_that_cannot_be_reached_leaves_the_question_open(model: FakeOpenAI, run: Run) -> None:
     thread = asked_back(run, model)
     answer = ("ask", "--thread", thread, "--answer", "the oldest")
@@ -183,6 +184,7 @@ def test_a_store_that_cannot_be_reached(model: FakeOpenAI, run: Run, monkeypatch
     assert "me:***@127.0.0.1:1" in err and "swordfish" not in out + err
 
 
+@pytest.mark.heavy
 @pytest.mark.postgres
 def test_a_password_is_not_kept_with_the_thread(
     model: FakeOpenAI, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

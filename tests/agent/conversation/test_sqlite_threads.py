@@ -38,6 +38,7 @@ def test_a_file_that_was_put_in_its_place_is_used_and_the_old_one_let_go(tmp_pat
     assert times_open(threads.path) <= before
 
 
+@pytest.mark.heavy
 def test_a_view_of_an_owner_keeps_the_file_open_and_closes_it(tmp_path: Path) -> None:
     view = SqliteThreads(tmp_path).for_owner("one")
     gc.collect()

@@ -45,6 +45,7 @@ def test_encoding_is_found(text, encoding, found, load) -> None:
         assert loaded.rows == [["A001", "一月", 3], ["A002", "二月", 5]]
 
 
+@pytest.mark.heavy
 def test_letters_that_come_late_decide_too(load) -> None:
     filler = "plain,1\n" * 20_000
     loaded = load("a.csv", f"name,n\n{filler}Москва,2\nКазань,3\n".encode("cp1251"))
@@ -103,6 +104,7 @@ def test_a_file_mark_decides_what_a_column_cannot(load) -> None:
     assert ("marks_ambiguous", "x") in german.warnings & english.warnings
 
 
+@pytest.mark.heavy
 def test_one_late_cell_decides_between_day_and_month(load) -> None:
     lines = "\n".join(["01/02/2024"] * 30_000)
     loaded = load("a.csv", f"when\n{lines}\n12/31/2024\n".encode())

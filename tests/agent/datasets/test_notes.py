@@ -74,7 +74,7 @@ def xls_book(**sheets: list[list[object]]) -> bytes:
     return stream.getvalue()
 
 
-@pytest.mark.parametrize(("name", "make"), [("a.xlsx", book), ("a.xls", xls_book)])
+@pytest.mark.parametrize(("name", "make"), [("a.xlsx", book), pytest.param("a.xls", xls_book, marks=pytest.mark.heavy)])
 def test_all_sheets_are_offered_only_where_another_one_has_the_same_columns(load, name, make) -> None:
     def option(**sheets: list[list[object]]) -> list[object]:
         loaded = load(name, make(**sheets)).dataset
@@ -158,6 +158,7 @@ NO_TOTALS = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("total", ["Összesen", *heavy("المجموع", "Tổng cộng", "Разом", "合計")])
 def test_a_row_that_adds_up_is_left_out_whatever_it_is_called(load: Callable[..., Loaded], total: str) -> None:
     left = {name: load(f"{name}.csv", text.format(total=total).encode()).rows for name, text in TOTALS.items()}

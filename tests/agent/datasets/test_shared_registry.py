@@ -57,6 +57,7 @@ def copies(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.rglob("*") if path.is_file())
 
 
+@pytest.mark.heavy
 def test_another_machine_finds_lists_and_reads(opened: Opened, tmp_path: Path) -> None:
     one, other = opened("one"), opened("other")
     dataset = one.create(add(one))

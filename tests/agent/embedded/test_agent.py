@@ -25,11 +25,12 @@ def answered(user_cache: Path, question: str, options: EmbeddedOptions) -> tuple
     return output, services
 
 
+@pytest.mark.heavy
 @pytest.mark.embedded
 @pytest.mark.parametrize(
     ("question", "adapter"),
     [
-        pytest.param("How many orders are there?", False, marks=pytest.mark.heavy),
+        ("How many orders are there?", False),
         ("Сколько клиентов в каждой стране?", True),
     ],
 )

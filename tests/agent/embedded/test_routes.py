@@ -14,6 +14,8 @@ from tests.agent.walk import updates_of, walk
 from tests.conftest import MakeAgent, ScriptedAgent
 from tests.support.likely import likely
 
+pytestmark = pytest.mark.integration
+
 COUNT = "FROM orders SELECT COUNT(*)"
 IN_2025 = "FROM orders SELECT COUNT(*) WHERE strftime('%Y', ordered_on) = '2025'"
 CUSTOMERS = "FROM customers SELECT COUNT(*)"

@@ -92,6 +92,7 @@ def test_every_statement_runs_and_a_clear_question_has_an_answer(
     assert question["type"] or results[0]["rows"]
 
 
+@pytest.mark.heavy
 @pytest.mark.benchdata
 @needs_databases
 @pytest.mark.parametrize("question", AMBIGUOUS, ids=format_clarification)

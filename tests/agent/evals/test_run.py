@@ -119,6 +119,7 @@ def test_a_reference_that_does_not_run_is_an_error_of_its_own(replayed: Callable
     assert report.execution_match == 0.5
 
 
+@pytest.mark.heavy
 def test_long_results_are_compared_whole_and_not_narrated(replayed: Callable[..., Report]) -> None:
     many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {}) SELECT i FROM n"
     report = replayed((many.format(12_000), many.format(12_000)), (many.format(12_000), many.format(11_999)))

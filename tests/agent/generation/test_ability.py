@@ -132,6 +132,7 @@ def test_a_model_that_misjudges_does_not_validate(
     assert output["audit"]["llm_calls"] == 1
 
 
+@pytest.mark.heavy
 def test_the_measurement_is_made_once_and_belongs_to_no_question(
     server: FakeOpenAI, services: Callable[..., Services], tmp_path: Path
 ) -> None:

@@ -11,6 +11,8 @@ from tests.conftest import VALID, MakeAgent, ScriptedAgent
 from tests.support.best_customer import ASKS, BEST, BY_AMOUNT, BY_ORDERS, ORDERS
 from tests.support.databases import make_database, url
 
+pytestmark = pytest.mark.integration
+
 NO_ROWS = {"sql": "SELECT order_id FROM orders WHERE total_amount < 0"}
 NONE_COUNTED = {"sql": "SELECT COUNT(*) FROM orders WHERE total_amount < 0"}
 UNSTORED = {"sql": "SELECT name FROM regions WHERE name = 'Nowhere at all'"}

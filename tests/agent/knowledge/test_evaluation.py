@@ -20,6 +20,7 @@ def gain(figures: dict[str, Any]) -> float:
     return (counts["with"] - counts["without"]) / counts["n"]
 
 
+@pytest.mark.heavy
 def test_knowledge_leads_to_correct_answers(cache_dir: Path) -> None:
     lines = [line for line in QUESTIONS if line["database"] == "shop"][::3]
     figures = figures_of(lines, run(lines, DATABASES, cache_dir, read_lines(ANSWERS)))

@@ -190,6 +190,7 @@ def test_row_rules_apply(asked: MakeAgent) -> None:
     assert output["verified"] is None and output["error"]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("stored_record", [True])
 @pytest.mark.parametrize("question", ["What were the net sales in 2024?", "Net sales of 2024, please"])
 def test_record_and_replay_have_the_query(asked: MakeAgent, write: Write, question: str) -> None:

@@ -138,6 +138,7 @@ NONSENSE = [
 ]  # fmt: skip
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("text", NONSENSE)
 def test_long_nonsense_ends(text: str) -> None:
     try:

@@ -17,6 +17,7 @@ MESSAGES: list[BaseMessage] = [SystemMessage("You write SQL."), HumanMessage("Ho
 ONE = {"sql": "SELECT 1"}
 
 
+@pytest.mark.heavy
 @pytest.mark.process
 def test_a_model_of_another_package_is_used_without_the_packages_of_openai() -> None:
     code = (

@@ -104,6 +104,7 @@ print(accepted, render("no_rows", language_of(question)))
 """
 
 
+@pytest.mark.heavy
 @pytest.mark.process
 def test_one_file_adds_a_language(tmp_path: Path) -> None:
     """The package is mirrored by links, so that the added file is its only difference."""

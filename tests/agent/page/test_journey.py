@@ -17,6 +17,7 @@ def answer(page: Page) -> None:
     expect(page.locator(".turn").last.locator(".answer")).to_be_visible()
 
 
+@pytest.mark.heavy
 def test_from_a_question_to_the_answer_about_a_workbook(visit: Visit) -> None:
     site = visit(viewport={"width": 1280, "height": 1000})
     page = site.page

@@ -3,6 +3,7 @@
 from functools import cache
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -88,6 +89,7 @@ VALUES = st.tuples(
 )
 
 
+@pytest.mark.heavy
 @settings(max_examples=sample(25, 8), deadline=None)
 @given(VALUES)
 def test_the_text_does_not_depend_on_the_values(values: tuple[Any, ...]) -> None:

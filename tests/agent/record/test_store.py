@@ -60,6 +60,7 @@ def test_runs_are_counted_each_by_itself_in_one_chain(url: str) -> None:
     assert [(event.trace_id[0], event.sequence) for event in store.scan()] == [("a", 1), ("b", 1), ("a", 2), ("b", 2)]
 
 
+@pytest.mark.heavy
 def test_many_writers_make_one_chain(url: str) -> None:
     def write(trace: str) -> None:
         store = Store(url)

@@ -33,6 +33,7 @@ def written(report: MakeReport) -> ReportResponse:
     return ReportResponse(output["report"], None, output["audit"])
 
 
+@pytest.mark.heavy
 def test_each_figure_of_the_document_leads_to_its_row_and_statement(written: ReportResponse) -> None:
     html = written.html
     links = re.findall(r'<a href="#([^"]+)" title="([^"]*)">', html)

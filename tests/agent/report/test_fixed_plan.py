@@ -40,6 +40,7 @@ def test_an_overview_has_total_course_breakdowns_extremes_and_change(questions: 
     assert 2 <= list(asked.values()).count("breakdown") <= 3
 
 
+@pytest.mark.heavy
 def test_periods_and_stored_values_of_the_request_are_part_of_each_question(questions: Callable[..., Any]) -> None:
     asked = questions("Overview of orders in Germany in 2025")
     assert all("for 2025, Germany" in question for question in asked)
@@ -48,6 +49,7 @@ def test_periods_and_stored_values_of_the_request_are_part_of_each_question(ques
     assert all(question.count("2025") == 1 for question in quarter)
 
 
+@pytest.mark.heavy
 def test_a_metric_or_column_that_the_request_names_is_the_measure(questions: Callable[..., Any]) -> None:
     asked = questions("Give me an overview of sales in 2025")
     assert asked["Net sales for 2025"] == "total"

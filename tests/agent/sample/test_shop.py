@@ -33,6 +33,7 @@ def test_the_content_is_the_pinned_one(database: Path) -> None:
     assert (shop.VERSION, digest(database)) == CONTENT
 
 
+@pytest.mark.heavy
 def test_a_build_makes_its_folder_and_takes_the_place_of_what_was_there(tmp_path: Path) -> None:
     path = tmp_path / "new" / "shop.sqlite"
     path.parent.mkdir()

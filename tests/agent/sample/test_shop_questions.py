@@ -31,6 +31,7 @@ def connections(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, 
         yield {name: opened.enter_context(closing(sqlite3.connect(folder / name))) for name in CREATED}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("domain", "count"), [("shop", 60), ("clinic", 60), ("freight_library", 60), ("schools_museum_insurer", 100)]
 )

@@ -164,6 +164,7 @@ def test_a_stream_opened_at_another_process_says_where_the_run_is(
         assert events(second.http, thread)[-1]["params"]["data"] == {"event": "completed"}
 
 
+@pytest.mark.heavy
 def test_the_clients_for_python_follow_a_thread(served: Served, thread: str) -> None:
     url = str(served.http.base_url).rstrip("/")
     with get_sync_client(url=url) as client, client.threads.stream(thread, assistant_id="agent") as stream:
@@ -194,6 +195,7 @@ def test_a_branch_continues_from_a_checkpoint(served: Served, thread: str) -> No
     assert [state["parent_checkpoint"]["checkpoint_id"] for state in history] == [parent, parent]
 
 
+@pytest.mark.heavy
 def test_a_failed_run_says_why(cache_dir: Path, thread: str) -> None:
     held = Held(lambda _: COUNT)
     with serving(cache_dir, {"GeneratedSQL": [held]}, max_question_s=1) as server:

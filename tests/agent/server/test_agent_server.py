@@ -335,6 +335,7 @@ def test_a_client_that_leaves_ends_its_run_unless_it_says_otherwise(
         assert bool(client.threads.get_history(thread)) == continues
 
 
+@pytest.mark.heavy
 def test_a_run_that_takes_too_long_ends_with_an_error(
     cache_dir: Path, statements: tuple[threading.Semaphore, list[Any]]
 ) -> None:
@@ -348,6 +349,7 @@ def test_a_run_that_takes_too_long_ends_with_an_error(
     assert (events[-1].event, events[-1].data["error"]) == ("error", "request_timeout")
 
 
+@pytest.mark.heavy
 def test_threads_runs_and_limits_are_those_of_a_tenant(cache_dir: Path) -> None:
     tenants = {"acme": {"questions_per_minute": 2}, "beta": {}}
     with (

@@ -213,6 +213,7 @@ def test_tenants_have_their_own_boards_and_quota_applies(cache_dir: Path, tmp_pa
         assert server.http.get(path, headers=acme).json()["pins"][0]["result"]["figure"] == 2
 
 
+@pytest.mark.heavy
 @pytest.mark.postgres
 def test_servers_with_one_database_share_boards_and_schedules(cache_dir: Path, tmp_path: Path, things: Path) -> None:
     settings: dict[str, Any] = {"sources": {"things": {"url": url(things)}}}
@@ -251,6 +252,7 @@ def test_an_answer_about_a_file_is_pinned_while_the_file_is_stored(cache_dir: Pa
         assert "upload the file" in refused.json()["detail"]
 
 
+@pytest.mark.heavy
 def test_a_pinned_answer_about_a_file_keeps_the_values_of_its_filters(cache_dir: Path, tmp_path: Path) -> None:
     def filtered(messages: list[Any]) -> dict[str, Any]:
         call = query_or_finish(messages)

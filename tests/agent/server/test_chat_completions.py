@@ -170,6 +170,7 @@ def test_a_stream_ends_with_done(served: Served) -> None:
     assert all("usage" not in json.loads(event.removeprefix("data: ")) for event in events)
 
 
+@pytest.mark.heavy
 def test_a_request_that_takes_too_long_ends_in_an_error(cache_dir: Path) -> None:
     held = Held(lambda _: COUNT)
     with serving(cache_dir, {"GeneratedSQL": [held]}, max_question_s=0.3) as server:

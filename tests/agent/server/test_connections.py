@@ -41,6 +41,7 @@ def test_headers_that_trickle_are_limited_as_a_whole(cache_dir: Path, monkeypatc
             assert time.monotonic() - started < 15
 
 
+@pytest.mark.heavy
 def test_a_question_that_takes_longer_is_answered(cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("datasphinx.agent.server.connections.HEADERS_S", 0.1)
     slow = threading.Event()

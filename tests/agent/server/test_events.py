@@ -91,6 +91,7 @@ def test_a_wrong_input_is_refused(served: Served, given: dict[str, Any]) -> None
     assert (response.status_code, response.json()["code"]) == (422, "input_invalid")
 
 
+@pytest.mark.heavy
 def test_a_run_that_takes_too_long_ends_in_a_problem(cache_dir: Path) -> None:
     held = Held(lambda _: COUNT)
     with serving(cache_dir, {"GeneratedSQL": [held]}, max_question_s=0.5) as server:
@@ -119,6 +120,7 @@ def test_a_silent_run_is_kept_alive(cache_dir: Path, monkeypatch: pytest.MonkeyP
         assert [kind for kind, _ in events_of(lines)][-1] == "output"
 
 
+@pytest.mark.heavy
 def test_the_progress_of_reading_a_large_schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("datasphinx.agent.sources.reflect._CHUNK_SIZE", 200)
     sources = {"large": {"url": url(many_tables(tmp_path, 200)), "allow_writable_account": True}}

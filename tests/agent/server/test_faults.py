@@ -82,6 +82,7 @@ def test_a_model_that_fails_all_at_once_and_is_mended(cache_dir: Path, wrong: Re
     assert asyncio.run(told()) == ({code}, {None})
 
 
+@pytest.mark.heavy
 def test_a_model_that_is_down_and_comes_back(cache_dir: Path) -> None:
     model = SlowModel(right, 0, free_port())
 
@@ -99,6 +100,7 @@ def test_a_model_that_is_down_and_comes_back(cache_dir: Path) -> None:
 # A source
 
 
+@pytest.mark.heavy
 @pytest.mark.postgres
 def test_a_source_that_is_killed_and_comes_back(cache_dir: Path, tmp_path: Path, proxy: RoundRobin) -> None:
     counts = {**COUNT, "sql": "SELECT COUNT(*) AS orders FROM sphinx_orders"}

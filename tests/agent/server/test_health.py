@@ -186,6 +186,7 @@ def test_a_tenant_sees_its_own_sources(cache_dir: Path, things: Path) -> None:
         assert ready(server) == (503, {"status": "unavailable"})
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("first", ["acme", "beta"])
 def test_a_parameter_that_only_a_tenant_has_is_enough(cache_dir: Path, things: Path, first: str) -> None:
     tenants = {"acme": {"row_parameters": {"region": "north"}}, "beta": {}}
@@ -211,6 +212,7 @@ def test_a_source_that_no_tenant_may_ask_is_not_checked(cache_dir: Path, things:
         assert ready(server) == (200, {"status": "ready"})
 
 
+@pytest.mark.heavy
 def test_nothing_names_the_source_of_another_tenant(
     cache_dir: Path, things: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -43,6 +43,7 @@ def test_mistakes_are_reported_and_take_nothing_down(cache_dir: Path, tmp_path: 
     }
 
 
+@pytest.mark.heavy
 def test_tenants_of_one_source_have_their_own_knowledge(cache_dir: Path, tmp_path: Path, things: Path) -> None:
     text = (
         "terms:\n  {0} widget: {{definition: the secret of {0}, condition: things.thing = '{0}', synonyms: [gadget]}}\n"

@@ -95,6 +95,7 @@ def rereading(cache_dir: Path, tmp_path: Path) -> Iterator[Served]:
         yield served
 
 
+@pytest.mark.heavy
 def test_a_question_reports_the_progress_of_its_load(rereading: Served) -> None:
     made = upload(rereading, "a.csv", TEXT).json()
     body = {"question": "Which?", "datasets": [made["datasets"][0]["dataset_id"]]}

@@ -34,6 +34,7 @@ def report(server: Served, **given: Any) -> list[tuple[str, Any]]:
         return list(events_of(response.iter_lines()))
 
 
+@pytest.mark.heavy
 def test_each_part_is_an_event_before_the_report(served: Served) -> None:
     *events, (last, output) = report(served, question=REQUEST)
     parts = [data for kind, data in events if kind == "part"]

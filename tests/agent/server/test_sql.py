@@ -238,6 +238,7 @@ def test_a_conversation_with_a_running_question_gets_no_other_answer(cache_dir: 
         assert len(server.http.get(f"/threads/{thread}/history").json()["runs"]) == 1
 
 
+@pytest.mark.heavy
 def test_a_statement_is_a_title_is_cut_in_prompts_and_is_pinned_without_the_folder(
     cache_dir: Path, tmp_path: Path
 ) -> None:
@@ -273,6 +274,7 @@ def test_charts_are_those_of_the_source_of_the_statement(cache_dir: Path, tmp_pa
         assert server.http.get(path).json()["spec"]["chart_type"] == "bar"
 
 
+@pytest.mark.heavy
 def test_a_source_without_knowledge_has_no_proposals(cache_dir: Path, tmp_path: Path) -> None:
     with serving(cache_dir, run_sql=True, data_dir=tmp_path) as server:
         body = {"sql": "SELECT COUNT(*) AS n FROM orders", "question": "How many orders?"}

@@ -101,6 +101,7 @@ def test_other_machines_and_sites_may_ask_with_a_key(keyed: Served) -> None:
     assert response.status_code == 200 and "access-control-allow-origin" not in response.headers
 
 
+@pytest.mark.heavy
 def test_a_server_without_keys_listens_on_loopback_alone(cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
     monkeypatch.setattr(uvicorn, "run", lambda app, **given: asked.append(given["host"]))
@@ -184,6 +185,7 @@ def test_one_record_for_several_keeps_them_apart(cache_dir: Path, tmp_path: Path
         assert beta.get(f"/traces/{trace}").status_code == beta.post(f"/traces/{trace}/replay").status_code == 404
 
 
+@pytest.mark.heavy
 @pytest.mark.postgres
 def test_one_database_of_threads_for_several_keeps_them_apart(cache_dir: Path, tmp_path: Path) -> None:
     with (

@@ -13,11 +13,11 @@ from datasphinx.agent.server.keys import hash_of, new_key
 from tests.agent.record.stores import fresh_url
 from tests.agent.server.issuers import AUDIENCE, issuing
 from tests.agent.server.serving import ASKED, COUNT, Served, serving
-from tests.support.servers import STORES
 
 ACME, BETA = new_key(), new_key()
 OTHER = "0" * 32
-ON_EVERY_STORE = pytest.mark.parametrize("store", STORES, indirect=True)
+ON_POSTGRES = pytest.param("postgres", marks=[pytest.mark.postgres, pytest.mark.heavy])
+ON_EVERY_STORE = pytest.mark.parametrize("store", ["sqlite", ON_POSTGRES], indirect=True)
 
 
 @pytest.fixture

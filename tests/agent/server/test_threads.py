@@ -157,6 +157,7 @@ def test_the_graphs_have_threads_of_their_own(served: Served) -> None:
     assert output["error"]["code"] == "thread_unknown"
 
 
+@pytest.mark.heavy
 @ON_EVERY_STORE
 def test_of_two_answers_at_once_one_runs(cache_dir: Path, store: dict[str, Any]) -> None:
     begun, go_on = threading.Event(), threading.Event()

@@ -245,6 +245,7 @@ def test_keys_are_accepted_next_to_tokens(served: Served) -> None:
     assert rows(served, KEY) == [[["all", 5]]]
 
 
+@pytest.mark.heavy
 def test_a_flood_of_unknown_keys_reaches_the_issuer_once(cache_dir: Path) -> None:
     with issuing() as issuer, serving(cache_dir, oidc=oidc(issuer)) as server:
         with ThreadPoolExecutor(16) as pool:
@@ -595,6 +596,7 @@ def test_one_database_for_all_users_keeps_them_apart(issuer: Issuer, cache_dir: 
         assert [len(each.get("/datasets").json()["datasets"]) for each in (ann, ben)] == [1, 0]
 
 
+@pytest.mark.heavy
 def test_users_of_a_tenant_share_its_quota(issuer: Issuer, cache_dir: Path) -> None:
     settings: dict[str, Any] = {
         "oidc": oidc(issuer, row_parameters={"user": "sub"}),

@@ -76,6 +76,7 @@ def source(engine_name: str) -> Iterator[Source]:
     opened.close()
 
 
+@pytest.mark.heavy
 def test_ranges_beyond_the_sample(source: Source) -> None:
     columns = source.catalog.tables["visits"].columns
     ranges = {column.name: (column.minimum, column.maximum) for column in columns if column.minimum}
@@ -153,6 +154,7 @@ def test_postgres_reads_every_schema_and_none_of_its_own(engine_name: str) -> No
     assert (kinds["tags"], kinds["facts"], kinds['Odd "name']) == ("array", "json", "text")
 
 
+@pytest.mark.heavy
 @only_postgres
 def test_the_statements_that_read_a_schema_do_not_grow_with_it(engine_name: str) -> None:
     def count() -> int:

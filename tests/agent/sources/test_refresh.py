@@ -350,6 +350,7 @@ def test_a_schema_that_did_not_change_gives_no_other_source(opener: Opener, data
     assert source.refresh() is None
 
 
+@pytest.mark.heavy
 def test_two_refreshes_never_run_at_once(opener: Opener, database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settled(opener())
     alter(database, "CREATE TABLE staff (name TEXT)")
@@ -388,6 +389,7 @@ def test_an_error_in_the_background_is_kept(opener: Opener, database: Path, monk
     assert source.execute("SELECT COUNT(*) FROM shops")["rows"] == [[1]]
 
 
+@pytest.mark.heavy
 def test_closing_stops_what_goes_on(opener: Opener, database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settled(opener())
     alter(database, "CREATE TABLE staff (name TEXT)")
@@ -406,6 +408,7 @@ def test_closing_stops_what_goes_on(opener: Opener, database: Path, monkeypatch:
     assert source.background is not None and not source.background.is_running
 
 
+@pytest.mark.heavy
 def test_the_process_stops_it_too() -> None:
     begun = threading.Event()
 

@@ -121,6 +121,7 @@ def test_statements_that_follow_each_other_open_a_duckdb_file_once(
     database.release()
 
 
+@pytest.mark.heavy
 @pytest.mark.process
 def test_a_statement_waits_for_a_writer_longer_than_its_own_time_limit(duckdb_file: Path) -> None:
     workers, database = Workers(500), Database(f"duckdb:///{duckdb_file}")

@@ -94,6 +94,7 @@ def test_a_lock_that_another_session_holds(server: EngineUnderTest, source: Sour
     assert source.execute(COUNT)["rows"] == [[3]]
 
 
+@pytest.mark.heavy
 def test_a_pool_that_is_exhausted(
     server: EngineUnderTest, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
@@ -106,6 +107,7 @@ def test_a_pool_that_is_exhausted(
     assert source.execute(COUNT)["rows"] == [[3]]
 
 
+@pytest.mark.heavy
 def test_no_session_is_left_on_the_server(server: EngineUnderTest) -> None:
     counting = {
         "postgres": "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database()",
@@ -149,6 +151,7 @@ def test_what_a_statement_sets_is_gone_with_it(monkeypatch: pytest.MonkeyPatch, 
         source.close()
 
 
+@pytest.mark.heavy
 @pytest.mark.postgres
 def test_a_disk_that_is_full_for_temporary_files(tmp_path: Path) -> None:
     with shop("postgres", tmp_path) as server:

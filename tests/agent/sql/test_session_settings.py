@@ -96,6 +96,7 @@ POSTGRES_SETTINGS = [
 ]
 
 
+@pytest.mark.heavy
 @pytest.mark.postgres
 @pytest.mark.parametrize("setting", POSTGRES_SETTINGS)
 @pytest.mark.parametrize("of", ["role", *heavy("role in database", "connection")])
@@ -112,6 +113,7 @@ def test_settings_of_postgres(postgres: Engine, setting: str, of: str) -> None:
     assert dict(zip(READINGS, rows, strict=True)) == READINGS
 
 
+@pytest.mark.heavy
 @pytest.mark.postgres
 @pytest.mark.parametrize("path", ["''", "pg_temp, pg_catalog, public", '"$user", public', "public"])
 def test_search_paths_that_are_kept(postgres: Engine, path: str) -> None:

@@ -32,6 +32,7 @@ def told(source: Source, city: str) -> str:
     return "; ".join(source.warnings_about(f"SELECT COUNT(*) FROM sphinx_sales WHERE city = '{city}'"))
 
 
+@pytest.mark.heavy
 @over(ENGINES)
 def test_spellings_and_missing_texts_are_found_beyond_the_index(sales: Source) -> None:
     # MariaDB's default collation ignores case, blanks at the end and accents.

@@ -41,6 +41,7 @@ def test_pairs(dialect: str, pair: Pair) -> None:
     assert words in "; ".join(warnings) if kind == "warning" else warnings == ()
 
 
+@pytest.mark.heavy
 def test_the_cache_of_valid_statements_keeps_no_catalog() -> None:
     known = replace(catalog("sqlite"))
     assert validated_sql("SELECT name FROM customers", known) == validated_sql("SELECT name FROM customers", known)

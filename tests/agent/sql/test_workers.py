@@ -103,6 +103,7 @@ def test_statements_on_one_chdb_folder_wait_for_each_other(tmp_path: Path) -> No
     assert answers == [[[number]] for number in range(4)]
 
 
+@pytest.mark.heavy
 def test_a_sort_that_does_not_fit_spills_nowhere(duckdb: DatabaseFile, tmp_path: Path) -> None:
     workers = Workers(memory_mb=128)
     big = "SELECT max(r) FROM (SELECT row_number() OVER (ORDER BY hash(range)) AS r, range FROM range(10000000))"

@@ -16,6 +16,8 @@ from datasphinx.agent.errors import DatasetInvalid
 from tests.support.best_customer import review_of
 from tests.support.fake_openai import FakeOpenAI, Reply
 
+pytestmark = pytest.mark.heavy
+
 COUNT = "SELECT COUNT(*) FROM books"
 TOKENS = [('{"sql": "', -5.0), (COUNT, -0.7), ('", "assumptions": [], "off_topic": false}', -5.0)]
 VALID = {"is_valid": True, "reason": "", "issues": [], "corrected_sql": None}

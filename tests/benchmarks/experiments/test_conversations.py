@@ -20,7 +20,7 @@ from datasphinx.agent.services import Services
 from datasphinx.agent.settings import Settings
 from tests.support.heavy import heavy
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.heavy
 
 FOLDER = Path(__file__).parent / "fixtures"
 FILES = sorted(FOLDER.glob("*.json"))

@@ -19,6 +19,8 @@ from benchmarks.experiments.report import (
 from datasphinx.agent.errors import DatasetInvalid
 from datasphinx.agent.evals.report import Outcome
 
+pytestmark = pytest.mark.heavy
+
 SETTINGS = {"method": "clarify", "rounds": 4, "match": "project", "questions": "hash"}
 
 

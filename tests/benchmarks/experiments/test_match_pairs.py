@@ -16,6 +16,8 @@ from datasphinx.agent.sources.source import Source
 from datasphinx.agent.types import Limits
 from tests.support.databases import open_url, url
 
+pytestmark = pytest.mark.integration
+
 FOLDER = Path(__file__).parent / "match"
 PAIRS = [
     (path.stem, json.loads(line)) for path in sorted(FOLDER.glob("*.jsonl")) for line in path.read_text().splitlines()

@@ -470,6 +470,7 @@ def chain(tables: int, columns: int) -> Catalog:
     ))  # fmt: skip
 
 
+@pytest.mark.heavy
 def test_many_tables_share_a_scope_where_they_join():
     text = statement_grammar(chain(100, 3), chain(100, 3).selection(), "", ()).text
     grammar = Gbnf(text)

@@ -78,6 +78,7 @@ def test_progress_goes_on_while_the_model_is_called(cache_dir: Path, monkeypatch
             assert len(progress) > 30 and progress == sorted(set(progress))
 
 
+@pytest.mark.heavy
 def test_a_call_that_takes_longer_ends_with_an_id_to_fetch_the_answer(
     cache_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,6 +190,7 @@ def test_statements_run_only_if_the_settings_allow_it(
     assert not server.model.calls
 
 
+@pytest.mark.heavy
 def test_a_clarifying_question_is_put_to_the_user(cache_dir: Path) -> None:
     labels = ["by orders", "by amount"]
     replies: tuple[tuple[ElicitResult, str | None], ...] = (
@@ -218,6 +220,7 @@ def test_a_clarifying_question_is_put_to_the_user(cache_dir: Path) -> None:
                     assert content(later)["sql"] == BY_ORDERS
 
 
+@pytest.mark.heavy
 def test_a_client_without_forms_answers_on_the_thread(cache_dir: Path) -> None:
     with serving(cache_dir, {"GeneratedSQL": [asks_about_best]}) as server:
         for mode in MODES:

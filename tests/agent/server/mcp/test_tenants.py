@@ -77,6 +77,7 @@ def test_without_a_key_nothing_is_served(served: Served) -> None:
         assert response.headers["www-authenticate"] == "Bearer"
 
 
+@pytest.mark.heavy
 def test_a_tenant_has_its_own_sources_and_rows(served: Served) -> None:
     asked = {"question": "Run `SELECT region, pairs FROM shoes`", "clarify": "never", "source": "shop"}
     shop, other = ("shop", "Shoes by region"), ("other", "")
@@ -264,6 +265,7 @@ def test_a_request_that_is_too_large_is_refused(served: Served) -> None:
         assert 400 <= response.status_code < 500, content_sent
 
 
+@pytest.mark.heavy
 def test_unpaired_surrogates_and_unusual_answers_to_forms(cache_dir: Path) -> None:
     with serving(cache_dir, {"GeneratedSQL": [asks_about_best]}) as server:
         headers = {**HEADERS, "Content-Type": "application/json", "MCP-Protocol-Version": "2025-06-18"}

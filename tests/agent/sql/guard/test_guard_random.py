@@ -1,5 +1,6 @@
 """Random queries on a catalog pass in every dialect; with a write or a forbidden call they are rejected."""
 
+import pytest
 import sqlglot
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -8,6 +9,8 @@ from sqlglot import exp
 
 from datasphinx.agent.sql.guard import check, sanitize
 from tests.support.heavy import sample
+
+pytestmark = pytest.mark.integration
 
 DIALECTS = st.sampled_from(["sqlite", "postgres", "mysql", "duckdb"])
 COLUMNS = {"customers": ["id", "name", "country"], "orders": ["id", "customer_id", "amount", "status"]}
