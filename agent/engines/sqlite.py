@@ -251,7 +251,7 @@ class SQLite(Engine):
         found: dict[tuple[None, str], list[Any]] = {}
         for table, group in groupby(rows, key=itemgetter(0)):
             columns = list(group)
-            if all(kind in types and not hidden for _, _, kind, *_, hidden in columns):
+            if types.keys() >= {row[2] for row in columns} and not any(row[6] for row in columns):
                 found[None, table] = [
                     {
                         "name": name,

@@ -4,7 +4,8 @@ from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, count
+from operator import add
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +43,7 @@ class Identifiers:
 
     def __init__(self, names: Iterable[str], comments: Iterable[str] = ()) -> None:
         """Collect the vocabulary from `names` and the longer words of `comments`."""
-        self._spelt = {name: spelt_words(name) for name in names}
+        self._spelt = {name: tuple(spelt_words(name)) for name in names}
         spelt = {word for words_of_name in self._spelt.values() for word in words_of_name}
         described = {word for comment in comments for word in spelt_words(comment) if not is_function_word(word)}
         known = {word for word in spelt if len(word) >= _MIN_PART_LENGTH} | _COMMON
@@ -50,6 +51,7 @@ class Identifiers:
         self._vocabulary = known | {form for word in known for form in _number_forms(word)}
         self._prefixes = self._shared_prefixes(spelt)
         self._terms: dict[str, tuple[str, ...]] = {}
+        self._parts_of: dict[str, list[str]] = {}
         self.spellings: dict[str, str] = {}
         """One spelling for the stem of each single word."""
 
@@ -71,12 +73,16 @@ class Identifiers:
         return frozenset(stem(part) for word in spelt_words(name) for part in self._split(word)).union(han_pairs(name))
 
     def _parse(self, name: str) -> tuple[str, ...]:
-        spellings = self._spelt.get(name) or spelt_words(name)
-        parts = [part for word in spellings for part in self._split(word)]
-        single = list(map(stem, parts if parts == spellings else (*parts, *spellings)))
-        for term, word in zip(single, chain(parts, spellings), strict=False):
-            self.spellings.setdefault(term, word)
-        pairs = [stem(a + b) for a, b in zip(parts, parts[1:], strict=False)]
+        spellings, known = self._spelt.get(name) or spelt_words(name), self._parts_of
+        # A large schema has few words beside its names.
+        new = [word for word in spellings if word not in known]
+        known.update((word, self._split(word)) for word in new)
+        parts = [part for word in spellings for part in known[word]]
+        single = list(map(stem, parts if len(parts) == len(spellings) else (*parts, *spellings)))
+        if new:
+            for term, word in zip(single, chain(parts, spellings), strict=False):
+                self.spellings.setdefault(term, word)
+        pairs = map(stem, map(add, parts, parts[1:]))
         return tuple(dict.fromkeys([*single, *pairs, *(() if name.isascii() else han_pairs(name))]))
 
     def _shared_prefixes(self, spelt: Iterable[str]) -> frozenset[str]:
@@ -216,11 +222,11 @@ class _Reader:
         self._budget = max(_MIN_VALUES_PER_TABLE, _MAX_VALUES // max(1, len(catalog.tables)))
 
     def read(self) -> Postings:
-        terms: dict[str, int] = {}
+        terms: dict[str, int] = defaultdict(count().__next__)
         slots, numbers, strengths, lengths = array("i"), array("i"), array("f"), array("f")
         for number, (key, table) in enumerate(self._catalog.tables.items()):
             table_terms = self._table_terms(key, table)
-            slots.extend(terms.setdefault(term, len(terms)) for term in table_terms)
+            slots.extend(map(terms.__getitem__, table_terms))
             numbers.extend([number] * len(table_terms))
             strengths.extend(table_terms.values())
             lengths.append(max(1, len(self._identifiers.words(table.name))))
@@ -228,7 +234,7 @@ class _Reader:
         order = np.argsort(by_slot, kind="stable")
         counts = np.bincount(by_slot, minlength=len(terms))
         return Postings(
-            terms,
+            dict(terms),
             self._identifiers.spellings,
             np.array(lengths, np.float32),
             np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
@@ -245,8 +251,7 @@ class _Reader:
         for comment in (table.comment, table.schema, *(column.comment for column in table.columns)):
             if comment:
                 strengths.update(dict.fromkeys(terms(comment), COMMENT))
-        for name in table.column_names:
-            strengths.update(dict.fromkeys(terms(name), COLUMN))
+        strengths.update(dict.fromkeys(chain.from_iterable(map(terms, table.column_names)), COLUMN))
         strengths.update(dict.fromkeys(terms(table.name), NAME))
         return strengths
 

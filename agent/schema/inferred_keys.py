@@ -12,6 +12,7 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[^\W_]+")
 _NAME = re.compile(r"\w+")
 _KEY_WORDS = {"id", "code", "key", "no", "nr", "number", "uuid", "guid", "pk", "ref"}
+_KEY_ENDINGS = {(word,) for word in _KEY_WORDS}
 _GENERIC = _KEY_WORDS | {"name", "type", "date", "year", "value", "rank", "status", "title", "description"}
 """Words that do not identify the table that a column refers to."""
 _IRREGULAR = {"people": "person", "children": "child", "men": "man", "women": "woman"}
@@ -55,10 +56,16 @@ def _add_foreign_keys(
     inferred_keys = [
         ForeignKey((column.name,), target.table.key, (target.column.name,), inferred=True, likely=is_likely)
         for column in table.columns
-        if column.name not in declared_columns
+        if column.name not in declared_columns and (column.comment or _may_refer(column, by_form))
         for target, is_likely in _named_target(table, column, by_name) or _matching_target(table, column, by_form)
     ]
     return replace(table, foreign_keys=(*table.foreign_keys, *inferred_keys)) if inferred_keys else table
+
+
+def _may_refer(column: Column, targets: "Mapping[Words, list[_Target]]") -> bool:
+    """Return False if the name of `column` is neither that of a target nor ends like a key."""
+    words = _words(column.name)
+    return words in targets or words[-1:] in _KEY_ENDINGS
 
 
 class _Target:
@@ -176,12 +183,16 @@ def _matching_target(
 def _words(name: str) -> Words:
     """Return the words of an identifier in the singular; a trailing `id` is split off (`teamid`)."""
     name = name[:200]
-    words = [word.lower() for word in _WORD.findall(name if name.islower() else _CAMEL.sub(" ", name))]
+    if name.islower():
+        words = _WORD.findall(name)
+    else:
+        words = [word.lower() for word in _WORD.findall(_CAMEL.sub(" ", name))]
     if words and len(words[-1]) > 4 and words[-1].endswith("id") and len(words) == 1:
         words[-1:] = [words[-1][:-2], "id"]
-    return tuple(_singular(word) for word in words)
+    return tuple(map(_singular, words))
 
 
+@lru_cache(maxsize=10_000)
 def _singular(word: str) -> str:
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"

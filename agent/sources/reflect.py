@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import lru_cache
 from sys import intern
 from typing import Any, TypeVar
 
@@ -234,7 +235,7 @@ class _Reader:
 
         SQLite includes them with the columns; a separate query would scan its whole schema for each table.
         """
-        if all("primary_key" in column for table_columns in columns.values() for column in table_columns):
+        if all("primary_key" in column for table_columns in columns.values() for column in table_columns[:1]):
             key_positions = {
                 name: sorted(
                     (column["primary_key"], column["name"]) for column in table_columns if column["primary_key"]
@@ -302,15 +303,19 @@ def _column(column: Any, written: Mapping[str, str]) -> Column:
 
 def _expressions(columns: Sequence[Any]) -> dict[str, str]:
     """Return the expressions of generated columns, and defaults: ClickHouse and DuckDB report the former as these."""
-    texts = {
-        str(column["name"]): (column.get("computed") or {}).get("sqltext") or column.get("default")
+    return {
+        str(column["name"]): str(text)
         for column in columns
+        if (text := (column.get("computed") or {}).get("sqltext") or column.get("default"))
     }
-    return {name: str(text) for name, text in texts.items() if text}
 
 
+@lru_cache(maxsize=64)
 def _type_name(kind: Any) -> str:
-    """Return the name of a type: of a domain that of its values, of an array that of its elements with brackets."""
+    """Return the name of a type: of a domain that of its values, of an array that of its elements with brackets.
+
+    Columns of SQLite share the objects of few types.
+    """
     if kind.__visit_name__ == "DOMAIN":
         return _type_name(kind.data_type)
     if isinstance(kind, ARRAY):

@@ -12,7 +12,7 @@ import pytest
 
 from datasphinx.agent.schema.catalog import Column, Table
 from datasphinx.agent.schema.describe import describe
-from datasphinx.agent.schema.secret import is_secret, mark_secrets
+from datasphinx.agent.schema.secret import SECRET_NAMES, is_secret, mark_secrets
 from datasphinx.agent.sources.reflect import reflect
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.database import Database
@@ -70,6 +70,20 @@ PEOPLE = {
 )
 def test_names_that_speak_for_themselves(name: str) -> None:
     assert is_secret(Table("t", ()), name)
+
+
+@pytest.mark.parametrize("pattern", SECRET_NAMES)
+@pytest.mark.parametrize("style", ["{}", "x {}", "ß-{}", "Old_{}"])
+def test_secret_names_are_marked_beside_other_columns(pattern: str, style: str) -> None:
+    name = style.format(pattern.strip("*_").replace("_", " ").title().replace(" ", ""))
+    names = ("id", "größe", name, "pass", "word")
+    table = Table("t", tuple(Column(each, "TEXT") for each in names))
+
+    marked = mark_secrets({"t": table}, (), {})["t"]
+
+    assert {column.name for column in marked.columns if column.secret} == {
+        each for each in names if is_secret(table, each)
+    }
 
 
 @pytest.mark.parametrize(
