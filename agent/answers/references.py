@@ -94,7 +94,9 @@ def fill(text: str, facts: ResultFacts, said: Said, before: Filled | None = None
         return Filled("", (str(problem),))
     first = _Resolver(facts, is_limit_said)
     first.text_of(template)
-    facts = _telling(facts, first.used)
+    # A sentence decides the decimals of all numbers that it tells.
+    others = {name: other.telling(_told(other, first.used)) for name, other in facts.others.items()}
+    facts = replace(facts.telling(_told(facts, first.used)), others=others)
     values: list[FilledValue] = []
     resolver = _Resolver(facts, is_limit_said)
     filled = resolver.text_of(template, values)
@@ -116,12 +118,6 @@ def fill(text: str, facts: ResultFacts, said: Said, before: Filled | None = None
         return Filled("", tuple(dict.fromkeys(problems)), directions)
     rows = frozenset((one.column, row) for one in resolver.used if _ROW.fullmatch(one.kind) for row in one.rows)
     return Filled(_typeset(filled), (), directions, rows, tuple(_typeset_values(filled, values)))
-
-
-def _telling(facts: ResultFacts, used: Sequence["_Use"]) -> ResultFacts:
-    """Return `facts` with the numbers that the references `used` tell, whose decimals a sentence decides together."""
-    others = {name: other.telling(_told(other, used)) for name, other in facts.others.items()}
-    return replace(facts.telling(_told(facts, used)), others=others)
 
 
 def _told(facts: ResultFacts, used: Sequence["_Use"]) -> dict[int, list[Decimal]]:

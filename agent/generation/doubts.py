@@ -370,12 +370,6 @@ def _without_values(said: Mentions) -> str:
     return text
 
 
-def _without_used_values(said: Mentions, parts: _Parts) -> str:
-    """Return the question without the phrases that refer to stored values with which the statement compares."""
-    used = (link for link in said.values if any(f" {normal_form(link.value)} " in text for text in parts.forms))
-    return _without_values(replace(said, values=[*used]))
-
-
 def _readings(digits: str) -> frozenset[Decimal]:
     """Return the numbers that digits with points and commas may be; none for dates and versions, as 5.3.2024."""
     parts, marks = re.split("[.,]", digits), re.findall("[.,]", digits)
@@ -558,7 +552,8 @@ def _unused_columns(said: Mentions, parts: _Parts) -> Iterator[tuple[str, Collec
     catalog = parts.query.catalog
     named: dict[tuple[str, ...], tuple[str, set[str]]] = {}
     table_names = {_stems(catalog.tables[key].name) for key in catalog.tables}
-    questions = [_stems(part) for part in _PART_END.split(_without_used_values(said, parts))]
+    used = [link for link in said.values if any(f" {normal_form(link.value)} " in text for text in parts.forms)]
+    questions = [_stems(part) for part in _PART_END.split(_without_values(replace(said, values=used)))]
     words = {word for part in questions for word in part}
     for key in parts.near:
         for column in catalog.tables[key].columns:
