@@ -4,17 +4,19 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 from datasphinx.agent.analyst import STEPS as ANALYST_STEPS
+from datasphinx.agent.analyst import build_analyst
 from datasphinx.agent.analyst import graph as analyst
 from datasphinx.agent.graph import STEPS, build_graph, graph
 from tests.agent.walk import NODES
 from tests.support.generated_docs import mermaid
 
-PICTURE = Path(__file__).resolve().parents[1] / "fixtures" / "graph.mmd"
+FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 
 
-def test_picture_is_the_graph() -> None:
-    """Where the graph changes on purpose: write the new picture to `tests/fixtures/graph.mmd`, and look at it."""
-    assert mermaid(graph) == PICTURE.read_text(encoding="utf-8")
+@pytest.mark.parametrize(("compiled", "picture"), [(graph, "graph.mmd"), (analyst, "analyst.mmd")])
+def test_picture_is_the_graph(compiled: Any, picture: str) -> None:
+    """Where a graph changes on purpose: write the new picture to `tests/fixtures/`, and look at it."""
+    assert mermaid(compiled) == (FIXTURES / picture).read_text(encoding="utf-8")
 
 
 def test_picture_has_every_node() -> None:
@@ -28,13 +30,14 @@ def test_picture_has_every_node() -> None:
     }
 
 
-def test_drawing_needs_no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("build", "picture"), [(build_graph, "graph.mmd"), (build_analyst, "analyst.mmd")])
+def test_drawing_needs_no_settings(build: Any, picture: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The graph is imported by tools that only look at it; what is wrong with a setting is told to who asks."""
     monkeypatch.setenv("DATASPHINX_ROW_LIMIT", "many")
-    built = build_graph()
+    built = build()
 
-    assert mermaid(built) == PICTURE.read_text(encoding="utf-8")
-    output = built.invoke({"question": "How many orders are there?"})
+    assert mermaid(built) == (FIXTURES / picture).read_text(encoding="utf-8")
+    output = built.invoke({"question": "How many orders are there?", "files": ["a.csv"]})
     assert output["error"]["code"] == "configuration"
     assert "DATASPHINX_ROW_LIMIT" in output["answer"]
 

@@ -60,15 +60,6 @@ def test_a_replay_is_the_same_and_asks_no_model(analyst: MakeAnalyst, returns: s
     assert len(agent.model.calls) == asked
 
 
-def test_a_replay_leaves_the_record_as_it_was(analyst: MakeAnalyst, dataset: str) -> None:
-    agent = analyst([query(dataset), END])
-    output = agent.ask(datasets=[dataset])
-    before = open_store(agent.services.settings).head()
-    again(output, agent.services.settings)
-
-    assert open_store(agent.services.settings).head() == before
-
-
 @pytest.mark.heavy
 def test_every_tool_is_called_again(analyst: MakeAnalyst, returns: str, sales: str, dataset: str) -> None:
     file_id = analyst().services.registry.dataset(dataset).file_id
