@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from datasphinx.agent.answers.texts_without_rows import compared_in, said_about, supported_question, supported_reason
-from datasphinx.agent.answers.typed_values import unsupported
+from datasphinx.agent.answers.typed_values import Said, unsupported
 from datasphinx.agent.clarify.codes import code_question
 from datasphinx.agent.clarify.feedback import describe_option
 from datasphinx.agent.clarify.review import compare_readings, put_question
@@ -183,17 +183,20 @@ def _continued(written: WrittenSql, question: Question, rows: Result | None, sou
 
     It is stored as the model reads it without the conversation, or, if that is unusable, joined to the last question:
     figures and stored values that neither the user gave nor its only statement compares with would be allowed in the
-    answer. After a chart, its answer is a chart. `rows` are those of the last answer, if they are kept.
+    answer, and those that the user gave and the reading lacks would not. After a chart, its answer is a chart. `rows`
+    are those of the last answer, if they are kept.
     """
     last = question.follows
     if not last or not written.standalone:
         return {}
     try:
         text = clean_question(written.standalone)
-        values = {link.value for link in source.linked_values(text, source.shown_catalog.selection())}
+        links = {each: source.linked_values(each, source.shown_catalog.selection()) for each in (text, question.text)}
+        named = {link.value for link in links[text]} | names_in(rows)
+        given = {link.phrase for link in links[question.text]}
         literals = () if written.alternatives else compared_in(written.sql, source.catalog.dialect)
         said = replace(said_about(question), literals=literals)
-        problem = "; ".join(unsupported(text, said, values | names_in(rows)))
+        problem = "; ".join(unsupported(text, said, named) or unsupported(question.text, Said(text), given))
     except InvalidQuestion as error:
         text, problem = "", str(error)
     if problem:

@@ -167,6 +167,24 @@ def test_a_reading_may_name_what_its_statement_compares_with(
     assert talk.state()["turns"][-1]["question"] == kept
 
 
+@pytest.mark.parametrize(
+    ("question", "standalone", "condition", "answer"),
+    [
+        ("and in 2025?", "How many orders were placed in that year?", "ordered_on > '2024-12-31'", "In 2025, {n}."),
+        ("and Walker Media?", "How many orders has this customer?", "customer_id = 7", "Walker Media has {n}."),
+    ],
+)
+def test_what_the_user_typed_may_be_in_the_answer_however_it_is_read(
+    talking: Talking, question: str, standalone: str, condition: str, answer: str
+) -> None:
+    sql = f"SELECT COUNT(*) AS n FROM orders WHERE {condition}"
+    talk = talking(COUNT, {"sql": sql, "standalone": standalone, "answer": [answer]})
+    talk.ask(HOW_MANY)
+
+    assert talk.ask(question)["answer"].startswith(answer.partition("{")[0])
+    assert talk.state()["turns"][-1]["question"] == f"{HOW_MANY} → {question}"
+
+
 def test_a_source_that_is_gone_leaves_the_question_open(scripted: MakeAgent, tmp_path: Path, other: str) -> None:
     sql = "SELECT status FROM orders"
     options = [{"label": "a", "reading": "a", "sql": sql}, {"label": "b", "reading": "b", "sql": sql + " LIMIT 1"}]
