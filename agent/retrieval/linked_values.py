@@ -116,9 +116,10 @@ def coded_values(
 
     If "D" means "down", the word "down" refers to the value "D". Of a longer meaning, `question` has to contain the
     words up to its first comma that distinguish it from the others of the column: "private" for "private insurance,
-    paid by the month" beside "public insurance". Of a meaning of function words alone, such as "no-show", it has to
-    contain all in order. A code that the column does not have is left out, and so is a meaning that only names a table
-    or column.
+    paid by the month" beside "public insurance". They say as little as "first" alone, so that one of the other words is
+    there as well, or they stand beside the name of the column or table, as in "private patients". Of a meaning of
+    function words alone, such as "no-show", it has to contain all in order. A code that the column does not have is
+    left out, and so is a meaning that only names a table or column.
     """
     question_words = content_words(question)
     schema_words = [words(table) | words(column) for table, columns in selection.items() for column in columns]
@@ -128,20 +129,32 @@ def coded_values(
         if (table := catalog.tables.get(key))
         for column in table.columns
         if column.name in names and column.type_class in ("text", "number")
-        for code, meaning, meaning_words in _distinguished(meanings.get((key, column.name), {}))
+        for code, meaning, meaning_words, others in _distinguished(meanings.get((key, column.name), {}))
         if (meaning_words <= question_words if meaning_words else _has_phrase(question, meaning))
+        and (
+            not others
+            or others & question_words
+            or _are_beside(meaning_words, question, words(key) | words(column.name))
+        )
         and not any(meaning_words and meaning_words <= name for name in schema_words)
         and (column.type_class == "number") <= code.isdecimal()
         and values.contains(key, column.name, code) is not False
     ]
 
 
-def _distinguished(meanings: Mapping[str, str]) -> Iterator[tuple[str, str, frozenset[str]]]:
-    """Yield each code with its meaning and the words of its first part that no other first part has."""
+def _distinguished(meanings: Mapping[str, str]) -> Iterator[tuple[str, str, frozenset[str], frozenset[str]]]:
+    """Yield each code with its meaning, the words of its first part that no other first part has, and the others."""
     parts = {code: _PART_END.split(meaning, maxsplit=1)[0] for code, meaning in meanings.items()}
     counts = Counter(chain.from_iterable(map(content_words, parts.values())))
     for code, part in parts.items():
-        yield code, meanings[code], frozenset(word for word in content_words(part) if counts[word] == 1)
+        own = frozenset(word for word in content_words(part) if counts[word] == 1)
+        yield code, meanings[code], own, content_words(part) - own
+
+
+def _are_beside(meaning_words: frozenset[str], question: str, names: frozenset[str]) -> bool:
+    """Return whether one of `meaning_words` stands beside one of `names` in `question`."""
+    spans = (_Span(match[0], *match.span(), units=1) for match in UNIT.finditer(question))
+    return any(not names.isdisjoint(_neighbours(span, question)) for span in spans if words(span.text) & meaning_words)
 
 
 def _has_phrase(question: str, meaning: str) -> bool:

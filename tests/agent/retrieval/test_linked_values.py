@@ -168,4 +168,7 @@ def test_the_words_that_distinguish_a_meaning_are_enough() -> None:
 
     assert found_codes("How many patients are privately insured?") == ["PRV"]
     assert found_codes("How many patients have public insurance?") == ["PUB"]
+    assert found_codes("How many private patients are there?") == ["PRV"]
     assert found_codes("How many patients have an insurance?") == []
+    # A word such as "private" in "private calls" says something else.
+    assert found_codes("How many private calls did patients make?") == []
