@@ -25,7 +25,7 @@ from datasphinx.agent.sql.guard import shared_nodes
 from datasphinx.agent.sql.names import resolved_query
 from datasphinx.agent.sql.output_columns import OutputColumn, additive_columns, output_columns
 from datasphinx.agent.sql.rows import type_of
-from datasphinx.agent.sql.summary import YEARS, period_unit
+from datasphinx.agent.sql.summary import YEARS, days_in, period_unit
 from datasphinx.agent.types import Result
 
 NO_FORMATS: Mapping[str, str] = MappingProxyType({})
@@ -52,7 +52,7 @@ def _with_years_of_rows(formats: list[ColumnFormat], result: Result) -> list[Col
     if len(named) != 1 or formats[named[0]].is_grouped:
         return formats
     cells = [row[named[0]] for row in result["rows"]]
-    if len(cells) == 1 or None in cells or len(set(cells)) < len(cells):
+    if len(cells) == 1 or len(set(cells)) < len(cells) or any(number_of(cell) not in YEARS for cell in cells):
         return formats
     year = column_format("year", result["types"][named[0]], cells)
     return [year if at == named[0] and year.kind == "year" else each for at, each in enumerate(formats)]
@@ -149,11 +149,15 @@ def _known_format(name: str, output: OutputColumn, keys: Set[str], catalog: Cata
     decimals = output.averaged_decimals or 0
     averaged = f"decimal {max(decimals, FEW_DECIMALS)}" if 0 < decimals <= EXACT_DECIMALS else ""
     if output.stored is None:
-        return averaged
+        return "ungrouped" if output.is_of_years else averaged
     table, column = output.stored
     if column.type_class == "boolean":
         return "boolean"
-    if column.name in table.key_columns or _are_codes(catalog.values.get((table.key, column.name), ())):
+    is_date = column.type_class in {"date", "datetime"} or (
+        column.type_class == "text" and days_in(column.minimum or "") is not None
+    )
+    is_key = column.name in table.key_columns and not is_date
+    if is_key or _are_codes(catalog.values.get((table.key, column.name), ())):
         return "code"
     bounds = [number_of(bound or "") for bound in (column.minimum, column.maximum)]
     if not all(bound in YEARS for bound in bounds):

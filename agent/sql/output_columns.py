@@ -18,7 +18,7 @@ from datasphinx.agent.sql.names import (
 )
 from datasphinx.agent.sql.selects import is_aggregated
 from datasphinx.agent.sql.statement_cache import StatementCache
-from datasphinx.agent.sql.summary import unwrapped
+from datasphinx.agent.sql.summary import YEARS, constant, period_unit, unwrapped
 
 _MAX_DEPTH = 20
 _WRAPPERS = (exp.Alias, exp.Paren, exp.Cast, exp.TryCast, exp.Round, exp.Coalesce)
@@ -26,6 +26,8 @@ _OF_ITS_UNIT = (exp.Min, exp.Max, exp.Avg, exp.Median, exp.AnyValue)
 """Functions whose value has the unit of their column."""
 _OF_ITS_DECIMALS = (exp.Sum, exp.Neg, exp.Abs, exp.Nullif, exp.Window, exp.Filter)
 """Others whose value has its decimal places."""
+
+_CALCULATIONS = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod)
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,8 @@ class OutputColumn:
     """The format that a file shows of what it is, or is a sum of; empty if queries of a UNION differ."""
     averaged_decimals: int | None
     """The decimal places of the amounts of which it is an average that is not rounded; None for others."""
+    is_of_years: bool = False
+    """Whether it is computed from years and constants alone, as a decade is."""
 
 
 _outputs: StatementCache[Sequence[OutputColumn]] = StatementCache()
@@ -73,7 +77,8 @@ def _output(column: Sequence[tuple[exp.Expr, Scope]], query: ResolvedQuery) -> O
     is_average = expression.find(exp.Avg, exp.Median, exp.Div) and not expression.find(exp.Round)
     decimals = _decimals(node, scope, query) if is_average else None
     shown = {each for output in column for each in _shown(*output, query)}
-    return OutputColumn(expression, _stored(node, scope, query), shown.pop() if len(shown) == 1 else "", decimals)
+    stored, is_of_years = _stored(node, scope, query), _is_of_years(node, scope, query)
+    return OutputColumn(expression, stored, shown.pop() if len(shown) == 1 else "", decimals, is_of_years)
 
 
 def _expanded(node: exp.Expr, scope: Scope, depth: int = 0) -> exp.Expr:
@@ -132,6 +137,21 @@ def _decimals(node: exp.Expr, scope: Scope, query: ResolvedQuery, depth: int = 0
     return reference.column.decimals if reference else None
 
 
+def _is_of_years(node: exp.Expr, scope: Scope, query: ResolvedQuery, depth: int = 0) -> bool:
+    """Return whether `node` is a year, or computed from years and constants."""
+    while isinstance(node, (*_WRAPPERS, exp.Floor)):
+        node = node.this
+    if isinstance(node, _CALCULATIONS):
+        sides = [side for side in (node.this, node.expression) if constant(side.unnest()) is None]
+        return bool(sides) and depth < _MAX_DEPTH and all(_is_of_years(each, scope, query, depth + 1) for each in sides)
+    if inner := inner_output(node, scope) if depth < _MAX_DEPTH else None:
+        return _is_of_years(*inner, query, depth + 1)
+    if not (found := query.column_of(node, scope)):
+        return isinstance(node, exp.Extract | exp.Year) and period_unit(node) == "year"
+    ends = found.column.minimum or "", found.column.maximum or ""
+    return found.column.type_class == "number" and all(end.isdecimal() and int(end) in YEARS for end in ends)
+
+
 def _alternatives(node: exp.Expr) -> list[exp.Expr | None]:
     """Return the parts of a sum, COALESCE or CASE that have its unit."""
     if isinstance(node, exp.Add | exp.Sub):
@@ -157,15 +177,24 @@ def additive_columns(sql: str, catalog: Catalog) -> list[int]:
 
 
 def _is_additive(node: exp.Expr, scope: Scope, query: ResolvedQuery, depth: int = 0) -> bool:
-    """Return whether an output of `scope` is a COUNT or SUM, or a plain column of rows that no join repeats."""
+    """Return whether an output of `scope` is a COUNT or SUM, or a plain column of rows that no join repeats.
+
+    It may be converted to another unit by a constant factor, as cents to euros.
+    """
     node, select = unwrapped(node), scope.expression
     if isinstance(node, exp.Count | exp.Sum):
         group = select.args.get("group")
         totals = group and (group.args.get("totals") or group.find(exp.Rollup, exp.Cube, exp.GroupingSets))
         return not totals and not isinstance(node.this, exp.Distinct)
+    if depth > _MAX_DEPTH:
+        return False
     if isinstance(node, exp.Add | exp.Sub):
-        return all(_is_additive(side, scope, query, depth) for side in (node.this, node.expression))
-    if not isinstance(node, exp.Column) or not isinstance(select, exp.Select) or depth > _MAX_DEPTH:
+        return all(_is_additive(side, scope, query, depth + 1) for side in (node.this, node.expression))
+    if isinstance(node, exp.Div | exp.Mul) and isinstance(constant(node.expression), int | float):
+        return _is_additive(node.this, scope, query, depth + 1)
+    if isinstance(node, exp.Mul) and isinstance(constant(node.this), int | float):
+        return _is_additive(node.expression, scope, query, depth + 1)
+    if not isinstance(node, exp.Column) or not isinstance(select, exp.Select):
         return False
     if is_aggregated(select) or select.args.get("distinct"):
         return False

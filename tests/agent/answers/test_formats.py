@@ -152,8 +152,10 @@ SALES = Table(
         Column("units", "INTEGER", examples=("3",)),
         Column("opened", "INTEGER", minimum="1987", maximum="2021"),
         Column("sold_on", "DATE"),
+        Column("week_from", "TEXT", minimum="2024-01-01", maximum="2025-12-29"),
+        Column("day", "DATE"),
     ),
-    primary_key=("id",),
+    primary_key=("id", "week_from", "day"),
     foreign_keys=(ForeignKey(("shop_id",), "shops", ("id",)),),
 )  # fmt: skip
 CATALOG = Catalog("sqlite", {"sales": SALES})
@@ -179,6 +181,14 @@ CATALOG = Catalog("sqlite", {"sales": SALES})
         ("COUNT(*)", "decimal 2", "", "decimal 2"),
         ("id", "", "", "code"),
         ("MAX(shop_id)", "", "", "code"),
+        ("day", "", "", None),
+        ("MAX(week_from)", "", "", None),
+        ("opened / 10 * 10", "", "", "ungrouped"),
+        ("FLOOR(opened / 10.0) * 10", "", "", "ungrouped"),
+        ("opened - opened % 10", "", "", "ungrouped"),
+        ("CAST(EXTRACT(YEAR FROM sold_on) AS INTEGER) / 10 * 10", "", "", "ungrouped"),
+        ("opened * units", "", "", None),
+        ("price / 10 * 10", "", "", None),
         ("COUNT(DISTINCT shop_id)", "", "", None),
         ("price > 5", "", "", "boolean"),
         ("NOT price > 5 AND id = 1", "", "", "boolean"),
@@ -251,6 +261,8 @@ def test_numbers_like_years_are_years_where_rows_are_grouped_or_sorted_by_them(e
     ("columns", "rows", "kind"),
     [
         ("opened, price", [[1987, 5], [2021, 7]], "year"),
+        ("opened / 10 * 10 AS decade, price", [[1980, 5], [2020, 7]], "year"),
+        ("2026 - opened AS age, price", [[39, 5], [5, 7]], "number"),
         ("opened, price", [[1987, 5], [1987, 7]], "number"),
         ("opened, price", [[None, 5], [1987, 7]], "number"),
         ("opened, price", [[1987, 5]], "number"),
@@ -261,7 +273,7 @@ def test_numbers_like_years_are_years_where_rows_are_grouped_or_sorted_by_them(e
 def test_numbers_like_years_are_years_where_they_alone_tell_the_rows_apart(
     columns: str, rows: list[list[Any]], kind: str
 ) -> None:
-    names = columns.split(" AS ")[-1].split(", ")
+    names = [each.split(" AS ")[-1] for each in columns.split(", ")]
     types = [next(type_of(cell) for cell in cells if cell is not None) for cells in zip(*rows, strict=True)]
     found = Result(columns=names, types=types, rows=rows, truncated=False)
     shown = with_formats(found, f"SELECT {columns} FROM sales ORDER BY price DESC", CATALOG)

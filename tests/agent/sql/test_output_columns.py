@@ -16,6 +16,9 @@ from tests.agent.sql.catalogs import catalog
         ("SELECT status, n FROM (SELECT status, COUNT(*) AS n FROM orders GROUP BY status) AS t", [1]),
         ("SELECT status, COUNT(DISTINCT customer_id) AS n FROM orders GROUP BY status", []),
         ("SELECT status, AVG(amount) AS n FROM orders GROUP BY status", []),
+        ("SELECT status, ROUND(SUM(amount) / 100.0, 2) AS n FROM orders GROUP BY status", [1]),
+        ("SELECT id, amount * 1.2 AS gross, 0.01 * amount AS euros FROM orders", [0, 1, 2]),
+        ("SELECT status, AVG(amount) / 100.0 AS n, 100 / SUM(amount) AS m FROM orders GROUP BY status", []),
         ("SELECT status, SUM(amount) / COUNT(*) AS n FROM orders GROUP BY status", []),
         ("SELECT status, ROUND(SUM(amount) / SUM(id), 2) AS n FROM orders GROUP BY status", []),
         ("SELECT SUM(amount) OVER (ORDER BY id) AS n FROM orders", []),
@@ -55,3 +58,7 @@ def test_rows_with_subtotals_do_not_add_up(dialect: str, groups: str) -> None:
 def test_averages_of_long_sums_have_no_known_decimals() -> None:
     (output,) = output_columns(f"SELECT AVG(amount){' + 1' * 2000} FROM orders", catalog("postgres"))
     assert output.averaged_decimals is None
+
+
+def test_long_sums_do_not_add_up() -> None:
+    assert additive_columns(f"SELECT amount{' + amount' * 2000} AS n FROM orders", catalog("postgres")) == []
