@@ -426,12 +426,17 @@ def _texts(tokens: Sequence[Token]) -> Counter[str]:
 
 
 def print_statement(
-    tree: exp.Expr, dialect: str, *, normalize_functions: str | bool = False, in_lines: bool = False
+    tree: exp.Expr,
+    dialect: str,
+    *,
+    normalize_functions: str | bool = False,
+    in_lines: bool = False,
+    copy: bool = True,
 ) -> str:
     """Return `tree` as SQL of `dialect`, without comments and with parameters as `:name`.
 
     `normalize_functions` is the case of functions and types, "upper" or "lower"; False keeps that of the statement.
-    With `in_lines`, clauses and their parts stand on lines of their own.
+    With `in_lines`, clauses and their parts stand on lines of their own. Without `copy`, the tree may be changed.
 
     Raises:
         sqlglot.errors.SqlglotError: `dialect` cannot express a node of the tree.
@@ -443,7 +448,7 @@ def print_statement(
         normalize_functions=normalize_functions,
         pretty=in_lines,
     )
-    return generator.generate(tree)
+    return generator.generate(tree, copy=copy)
 
 
 @cache

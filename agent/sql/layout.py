@@ -17,6 +17,6 @@ def in_lines(sql: str, dialect: str) -> str:
         return sql
     try:
         (tree,) = parse(sql, dialect)
-        return print_statement(tree, dialect, in_lines=True)
+        return print_statement(tree, dialect, in_lines=True, copy=False)
     except (ValueError, SqlglotError, RecursionError):
         return sql

@@ -229,7 +229,7 @@ def limits_without_order(query: _Query) -> Iterator[Remark]:
             others = select.copy()
             others.set("offset", exp.Offset(expression=count.copy()))
             others.set("limit", exp.Limit(expression=exp.Literal.number(1)))
-            probe, rows = _sql(others, query), int(count.name) if count.is_int else 0
+            probe, rows = others.sql(dialect=query.dialect, copy=False), int(count.name) if count.is_int else 0
             yield Remark(Message("limit_without_order", count=count.name), "doubt", probe, rows)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain, islice
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from rapidfuzz import fuzz, process
 from sqlglot import exp
@@ -45,6 +45,10 @@ class ResolvedQuery:
     scopes: tuple[Scope, ...]
     nodes: dict[int, tuple[exp.Expr, ...]] = field(default_factory=dict, compare=False, repr=False)
     """The nodes of the scopes that were searched, by the ids of these."""
+    columns: "dict[tuple[int, int], tuple[exp.Expr, Scope, ColumnReference | None]]" = field(
+        default_factory=dict, compare=False, repr=False
+    )
+    """The columns that were looked up, by the ids of node and scope."""
 
     @property
     def dialect(self) -> str:
@@ -77,7 +81,16 @@ class ResolvedQuery:
 
     def column_of(self, node: exp.Expr | None, scope: Scope) -> ColumnReference | None:
         """Return the catalog column that `node` refers to in `scope`; None if it is not a column of a catalog table."""
-        if not isinstance(node, exp.Column) or not node.table:
+        if not isinstance(node, exp.Column):
+            return None
+        key = id(node), id(scope)
+        if key not in self.columns:
+            # Both are kept, so that no others get their ids.
+            self.columns[key] = node, scope, self._find_column(node, scope)
+        return self.columns[key][2]
+
+    def _find_column(self, node: exp.Column, scope: Scope) -> ColumnReference | None:
+        if not node.table:
             return None
         table = self.table(_source_of(node, scope))
         columns = table.columns if table else ()
@@ -177,9 +190,8 @@ def qualify_names(tree: exp.Expr, catalog: Catalog, *, expand_stars: bool = Fals
         return qualify_names(named, catalog, expand_stars=expand_stars) if named else None
 
 
-_Shared = tuple[tuple[Scope, ...], dict[int, tuple[exp.Expr, ...]]]
-"""A resolved query without its catalog."""
-_resolved: StatementCache[_Shared | None] = StatementCache()
+_resolved: StatementCache[tuple[Any, ...] | None] = StatementCache()
+"""The parts of resolved queries besides their catalogs."""
 
 
 def resolved_query(sql: str, catalog: Catalog, *, expand_stars: bool = False) -> ResolvedQuery | None:
@@ -199,7 +211,7 @@ def resolved_query(sql: str, catalog: Catalog, *, expand_stars: bool = False) ->
 def _resolved_text(sql: str, catalog: Catalog, *, expand_stars: bool = False) -> ResolvedQuery | None:
     (tree,) = shared_trees(sql, catalog.dialect)
 
-    def shared() -> _Shared | None:
+    def shared() -> tuple[Any, ...] | None:
         # `COUNT(*)` has nothing to expand.
         stars = shared_nodes(sql, catalog.dialect, exp.Star)
         if expand_stars and all(isinstance(star.parent, exp.Count) for star in stars):
@@ -210,12 +222,12 @@ def _resolved_text(sql: str, catalog: Catalog, *, expand_stars: bool = False) ->
             for scope in query.scopes if query else ():
                 # sqlglot computes these properties on first use, which is not thread-safe.
                 _ = scope.selected_sources, scope.columns, scope.external_columns, scope.pivots
-            return (query.scopes, query.nodes) if query else None
+            return (query.scopes, query.nodes, query.columns) if query else None
         except (SqlglotError, RecursionError, ValueError):
             return None
 
     found = _resolved.value((sql, expand_stars), catalog, shared)
-    return found and ResolvedQuery(catalog, *found)
+    return ResolvedQuery(catalog, *found) if found else None
 
 
 def table_of(source: exp.Table, catalog: Catalog) -> Table | None:

@@ -110,6 +110,7 @@ class QueryReader:
         self.ctes = {cte.alias.lower(): cte.this for cte in tree.find_all(exp.CTE)}
         self._secret_names = _with_aliases(catalog.secret_names, tree)
         self._level = 0
+        self._found: dict[tuple[int, int], tuple[exp.Column, exp.Select, Any]] = {}
         self.conditions: list[QueryCondition] = []
         self.others: list[tuple[exp.Expr, exp.Select]] = []
         """The conditions without words, with the queries that they belong to."""
@@ -520,6 +521,14 @@ class QueryReader:
 
     def _source_of(self, column: exp.Column, select: exp.Select) -> str | tuple[exp.Expr, exp.Select] | None:
         """Return the stored table of `column`, or the output that it names, with the query of this; None if unknown."""
+        key = id(column), id(select)
+        if key not in self._found:
+            # The nodes are kept, so that no others get their ids.
+            self._found[key] = column, select, self._find_source(column, select)
+        found: str | tuple[exp.Expr, exp.Select] | None = self._found[key][2]
+        return found
+
+    def _find_source(self, column: exp.Column, select: exp.Select) -> str | tuple[exp.Expr, exp.Select] | None:
         sources, wanted = self.sources(select), column.table.lower()
         candidates = [source for alias, source in sources.items() if not wanted or alias == wanted]
         aliases = (item for item in select.expressions if isinstance(item, exp.Alias) and not wanted)

@@ -69,10 +69,11 @@ _MAX_SECONDS = 5.0
 
 
 class _Parsed(NamedTuple):
-    """Tokens and trees of a statement."""
+    """Tokens and trees of a statement, and all nodes of these."""
 
     tokens: tuple[Token, ...]
     trees: tuple[exp.Expr, ...]
+    nodes: tuple[exp.Expr, ...]
 
 
 def parse(sql: str, dialect: str) -> tuple[exp.Expr, ...]:
@@ -87,7 +88,9 @@ def shared_trees(sql: str, dialect: str) -> tuple[exp.Expr, ...]:
     Nodes must not become children of new nodes either, which would change their parents. The guard has its own trees.
     Negated comparisons are in the form of `with_negations`, so the trees are for reading, not for printing.
     """
-    return tuple(map(with_negations, parse(sql, dialect)))
+    trees = parse(sql, dialect)
+    is_negated = any(node.args.get("negate") for node in _parse(sql, dialect).nodes)
+    return tuple(map(with_negations, trees)) if is_negated else trees
 
 
 def shared_nodes(sql: str, dialect: str, *kinds: type[E]) -> Iterator[E]:
@@ -122,9 +125,11 @@ def _parse(sql: str, dialect: str) -> _Parsed:
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
     found = tuple(tree for tree in trees if tree is not None and not isinstance(tree, exp.Semicolon))
-    for node in (node for tree in found for node in tree.walk() if node._meta):
-        node._meta = _Meta(node.meta)
-    return _Parsed(tokens, found)
+    nodes = tuple(node for tree in found for node in tree.walk())
+    for node in nodes:
+        if node._meta:
+            node._meta = _Meta(node.meta)
+    return _Parsed(tokens, found, nodes)
 
 
 class _Meta(dict[str, Any]):
@@ -192,7 +197,7 @@ def _sanitize(
         except (SqlglotError, RecursionError, ValueError) as error:
             return "", (Finding("round_trip", f"it cannot be printed: {str(error).splitlines()[0]}"),)
         if printed == text:
-            statement = Statement(parsed.trees, names, dialect, deadline)
+            statement = Statement(parsed.trees, names, dialect, deadline, walked=parsed.nodes)
             findings = (*check_printed(text, parsed.tokens), *calls_in_text(parsed.tokens, statement))
             return "" if findings else text, findings
         text, before = printed, parsed
@@ -214,7 +219,7 @@ def _check_once(
             return findings, None
         parsed = _parse(sql, dialect)
         trees = tuple(with_literals(tree, dict(values)) for tree in parsed.trees) if values else parsed.trees
-        statement = Statement(trees, names, dialect, deadline)
+        statement = Statement(trees, names, dialect, deadline, walked=() if values else parsed.nodes)
         return tuple(dict.fromkeys(finding for rule in RULES for finding in rule(statement))), parsed
     except ValueError as error:
         return (Finding("parsable", f"the statement cannot be parsed: {error}"),), None

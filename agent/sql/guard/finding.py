@@ -56,6 +56,8 @@ class Statement:
     deadline: float = inf
     called_names: dict[int, tuple[exp.Expr, str | None]] = field(default_factory=dict, compare=False, repr=False)
     """The names of called functions, which several rules read, with their nodes by id; see `called_name`."""
+    walked: tuple[exp.Expr, ...] = field(default=(), compare=False, repr=False)
+    """The nodes of the trees, if these were walked."""
 
     @property
     def engine(self) -> Engine:
@@ -72,7 +74,7 @@ class Statement:
 
     @cached_property
     def _nodes(self) -> tuple[exp.Expr, ...]:
-        return tuple(node for tree in self.trees for node in tree.walk())
+        return self.walked or tuple(node for tree in self.trees for node in tree.walk())
 
 
 Rule = Callable[[Statement], Iterator[Finding]]
