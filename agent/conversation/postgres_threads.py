@@ -10,6 +10,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, cast
 
 from sqlalchemy import make_url
+from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.exc import TimeoutError as PoolExhausted
 from sqlalchemy.pool import QueuePool
@@ -137,7 +138,14 @@ class PostgresThreads(Threads):
         self._failures: tuple[type[Exception], ...] = (psycopg.Error, OSError, TimeoutError, PoolExhausted)
         connect = partial(_connect, _conninfo(url))
         self._locks = AdvisoryLocks(connect)
-        self._pool = QueuePool(cast(Any, connect), pool_size=_CONNECTIONS, max_overflow=0, timeout=_ANSWER_S)
+        self._pool = QueuePool(
+            cast(Any, connect),
+            pool_size=_CONNECTIONS,
+            max_overflow=0,
+            timeout=_ANSWER_S,
+            pre_ping=True,
+            dialect=PGDialect_psycopg(dbapi=psycopg),  # type: ignore[no-untyped-call]
+        )
         self._mutex = threading.Lock()
         # Views of owners share the mutex, and may outlive this object.
         weakref.finalize(self._mutex, self._pool.dispose)
@@ -161,7 +169,8 @@ class PostgresThreads(Threads):
         """Yield the store on a pooled connection; its tables are created on first use."""
         from langgraph.checkpoint.postgres import PostgresSaver
 
-        with self._convert_errors(), self._pooled_connection() as connection:
+        with self._convert_errors(), closing(self._pool.connect()) as pooled:
+            connection = cast("Connection[DictRow]", pooled.dbapi_connection)
             saver = PostgresSaver(connection, serde=SERIALIZER)
             with self._mutex:
                 if not self._is_set_up:
@@ -174,23 +183,6 @@ class PostgresThreads(Threads):
         with self.saver() as saver:
             cursor = cast("Connection[DictRow]", saver.conn).execute(statement.replace("?", "%s"), values)
             return [tuple(row.values()) for row in cursor] if cursor.description else []
-
-    @contextmanager
-    def _pooled_connection(self) -> "Iterator[Connection[DictRow]]":
-        """Yield a working connection for the calling thread."""
-        for attempts_left in reversed(range(_CONNECTIONS + 1)):
-            pooled = self._pool.connect()
-            connection: Any = pooled.dbapi_connection
-            try:
-                connection.execute("SELECT 1")
-                break
-            except self._failures:
-                # Every pooled connection may be stale; connecting anew raises if the database cannot be reached.
-                pooled.invalidate()
-                if not attempts_left:
-                    raise
-        with closing(pooled):
-            yield connection
 
     @contextmanager
     def _convert_errors(self) -> Iterator[None]:
@@ -229,17 +221,9 @@ def _conninfo(text: str) -> str:
         raise ConfigurationError(
             "DATASPHINX_THREADS_URL", "it is not a PostgreSQL URL such as postgresql://..."
         ) from None
-    query = {name: value if isinstance(value, str) else ",".join(value) for name, value in url.query.items()}
+    query = {name: ",".join(values) for name, values in url.normalized_query.items()}
     limits = {"connect_timeout": _CONNECT_S, "tcp_user_timeout": _ANSWER_S * 1000}
-    parameters: dict[str, Any] = {**limits, **query}
-    attributes = {
-        "host": url.host,
-        "port": url.port,
-        "user": url.username,
-        "password": url.password,
-        "dbname": url.database,
-    }
-    parameters |= {name: value for name, value in attributes.items() if value is not None}
+    parameters: dict[str, Any] = {**limits, **query, **url.translate_connect_args(database="dbname", username="user")}
     return make_conninfo("", **parameters)
 
 
