@@ -3,7 +3,7 @@
 import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -251,7 +251,7 @@ def _by_series(result: Result, spec: PlotSpec, scale: Scale | None, notes: Notes
 def _with_gaps(grid: _Grid, scale: Scale | None, fmt: ColumnFormat, notes: Notes) -> _Grid | None:
     """Return the grid with an empty place for each missing step; None if x has no steps in ascending order."""
     known = [ordinal for ordinal in grid.ordinals if ordinal is not None]
-    if scale is None or any(later <= earlier for earlier, later in zip(known, known[1:], strict=False)):
+    if scale is None or any(later <= earlier for earlier, later in pairwise(known)):
         return None
     steps = scale.steps(MAX_POINTS)
     if steps is None:

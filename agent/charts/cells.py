@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import partial
+from itertools import pairwise
 from typing import Any, Literal
 
 from babel.dates import format_date
@@ -272,7 +273,7 @@ class Scale:
         known = sorted({int(ordinal) for ordinal in self.ordinals if ordinal is not None})
         if self.unit == "number" or len(known) < 2:
             return None
-        step = math.gcd(*(later - earlier for earlier, later in zip(known, known[1:], strict=False)))
+        step = math.gcd(*(later - earlier for earlier, later in pairwise(known)))
         count = (known[-1] - known[0]) // step + 1
         return list(range(known[0], known[-1] + 1, step)) if count <= min(limit, len(known) / _MIN_COVERAGE) else None
 

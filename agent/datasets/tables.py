@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from math import inf
 
 from datasphinx.agent.datasets.blocks import Block, CellPair, Region
@@ -218,7 +218,7 @@ def _are_separate(parts: Sequence[_Part]) -> bool:
         {name.casefold() for name in HeaderFinder(head, ()).header(start or 0).names}
         for start, head in zip(starts, heads, strict=True)
     ]
-    repeats = any(2 * len(first & second) >= len(first) for first, second in zip(names, names[1:], strict=False))
+    repeats = any(2 * len(first & second) >= len(first) for first, second in pairwise(names))
     return (
         repeats
         or len({part.last for part in parts}) > 1

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from datasphinx.agent.datasets.cells import STAGING, count_filled, has_total_word, is_total_word
@@ -347,7 +348,7 @@ def _between(table: Sequence[_Row], totals: Sequence[TotalRow]) -> list[TotalRow
         return []
     filled = sorted(row.filled for row in table[: places[0]])
     beside: list[TotalRow] = []
-    for first, last in zip(places, places[1:], strict=False):
+    for first, last in pairwise(places):
         rows = table[first + 1 : last]
         usual = filled[len(filled) // 2] if filled else 0
         if len(rows) <= _NEAR and all(row.filled <= usual - _SPARSE for row in rows):

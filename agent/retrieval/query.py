@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -41,7 +42,7 @@ def parse_question(question: str) -> QuestionTerms:
     spellings = {stem(word): word for word in reversed(question_words) if not is_function_word(word)}
     words = {root: _DATA_WORD_WEIGHT if is_data_word(spellings[root]) else 1.0 for root in reversed(spellings)}
     pairs = dict.fromkeys(han_pairs(question), 1.0)
-    neighbours = zip(question_words, question_words[1:], strict=False)
+    neighbours = pairwise(question_words)
     phrases = [stem(a + b) for a, b in neighbours if not (is_function_word(a) or is_function_word(b))]
     return QuestionTerms(words | pairs, tuple(dict.fromkeys(phrases)), spellings)
 

@@ -124,14 +124,8 @@ async def ask(arguments: Ask, call: Call) -> Answer | InputRequiredResult:
     else:
         if arguments.source is not None:
             resolve_source(call.services, arguments.source)
-        inputs = {
-            "question": arguments.question,
-            "source": arguments.source,
-            "thread_id": arguments.thread,
-            "clarification_answer": arguments.clarification_answer,
-            "clarify": arguments.clarify,
-        }
-        run = await start(call, call.agent, {name: value for name, value in inputs.items() if value is not None})
+        inputs = arguments.model_dump(exclude_none=True, exclude={"thread", "run"})
+        run = await start(call, call.agent, inputs | ({"thread_id": arguments.thread} if arguments.thread else {}))
     while await follow(call, run):
         output = _Output(**run.result)
         question = output.open_question
