@@ -60,6 +60,9 @@ class QueryCondition(TypedDict):
 
     `=` and `contains` with several values mean one of them, and `≠` and `lacks` none of them."""
     values: list[Any]
+    figure: NotRequired[str]
+    """Of a figure of groups, which one of the column: `sum`, `avg`, `min`, `max` or `distinct_values`, or `count` of
+    the rows of a table; empty for one whose name is `column`."""
     are_meanings: NotRequired[bool]
     """Whether the values are the meanings of codes, such as "yes", which do not say of what."""
     descends: NotRequired[bool]

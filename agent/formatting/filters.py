@@ -38,9 +38,10 @@ def _without_column(condition: QueryCondition, language: Language, periods: int)
     """Return the words of a condition without its column; "" if they would not say what is meant."""
     operator, values = condition["operator"], condition["values"]
     if operator == "during":
-        return _alternatives(_values(condition, language), language) if periods == 1 else ""
+        is_only = periods == 1 and "figure" not in condition
+        return _alternatives(_values(condition, language), language) if is_only else ""
     says_all = all(isinstance(value, str) and sum(map(str.isalpha, value)) > 1 for value in values)
-    if operator not in {"=", "≠"} or not says_all or condition.get("are_meanings"):
+    if operator not in {"=", "≠"} or not says_all or condition.get("are_meanings") or "figure" in condition:
         return ""
     listed = _alternatives(_values(condition, language), language)
     return listed if operator == "=" else render("filter_without", language, values=listed)
@@ -54,7 +55,7 @@ def _values(condition: QueryCondition, language: Language) -> list[str]:
 
 
 def _words(condition: QueryCondition, language: Language) -> str:
-    column, operator = one_line(condition["column"]), condition["operator"]
+    column, operator = _subject(condition, language), condition["operator"]
     if operator.startswith("not "):
         return render("filter_except", language, words=_words({**condition, "operator": negated(operator)}, language))
     if operator in {"missing", "present"}:
@@ -78,6 +79,13 @@ def _words(condition: QueryCondition, language: Language) -> str:
         return f"{column} ≠ {', '.join(shown)}"
     sign = "=" if operator == "during" else operator
     return f"{column} {sign} {_alternatives(shown, language)}"
+
+
+def _subject(condition: QueryCondition, language: Language) -> str:
+    """Return the words for what a condition is on: a column, or a figure of one."""
+    column, figure = one_line(condition["column"]), condition.get("figure")
+    code = "figure_count" if figure == "count" else f"reading_{figure}"
+    return render(code, language, table=column, measure=column) if figure else column
 
 
 def _first(condition: QueryCondition, language: Language) -> Iterator[str]:

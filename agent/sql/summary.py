@@ -324,9 +324,9 @@ class QueryReader:
             {"lacks", "missing"},
         ):
             differing, missing = sorted(filter(None, parts), key=lambda part: part["operator"] == "missing")
-            return differing if differing["column"] == missing["column"] else None
+            return differing if _subject(differing) == _subject(missing) else None
         conditions = [part for part in parts if part and part["operator"] in {"=", "during", "contains"}]
-        kinds = {(condition["column"], condition["operator"]) for condition in conditions}
+        kinds = {(*_subject(condition), condition["operator"]) for condition in conditions}
         if len(conditions) < len(parts) or len(kinds) > 1:
             return None
         return {**conditions[0], "values": [value for condition in conditions for value in condition["values"]]}
@@ -391,14 +391,16 @@ class QueryReader:
             if not values:
                 return None
             node = next(node.find_all(exp.Column))
-        has_times = any(holds_times(*each, self.catalog) for each in self._stored(node, select))
+        stored = [each for column in node.find_all(exp.Column) for each in self._stored(column, select)]
+        has_times = any(holds_times(*each, self.catalog) for each in stored)
         while isinstance(node, _WRAPPERS):
             if isinstance(node, exp.Cast | exp.TryCast) and node.to.is_type(*exp.DataType.INTEGER_TYPES):
                 # Several values of the column have this whole number.
                 return None
             node = node.this
-        name = self.name(node, select)
-        if name is None:
+        is_figure = isinstance(node, exp.AggFunc)
+        name, figure = self._figure_of(node, select) if is_figure else (self.name(node, select), "")
+        if not name:
             return None
         if has_times and operator in {"between", "≤", "=", ">", "≠"} and _is_date(values[-1]):
             # Of the last day, only its first moment is meant.
@@ -411,7 +413,33 @@ class QueryReader:
             return QueryCondition(column=name, operator=operator, values=meant, are_meanings=True)
         # As texts, they have no separators.
         values = [str(value) if self._is_code_or_year(value, node, select) else value for value in values]
-        return QueryCondition(column=name, operator=operator, values=values)
+        condition = QueryCondition(column=name, operator=operator, values=values)
+        return {**condition, "figure": figure} if is_figure else condition
+
+    def _figure_of(self, node: exp.Expr, select: exp.Select) -> tuple[str, str]:
+        """Return the words for the column of which `node` is a figure, or the table whose rows it counts, and which.
+
+        They are its own name, if it has one, and empty for other figures.
+        """
+        if (known := self.name(node, select)) or self.is_secret(node):
+            return known or "", ""
+        is_distinct = isinstance(node.this, exp.Distinct) and len(node.this.expressions) == 1
+        operand = node.this.expressions[0] if is_distinct else node.this
+        name = self.name(operand, select) or "" if isinstance(operand, exp.Column) else ""
+        if not isinstance(node, exp.Count):
+            kind = AGGREGATES.get(type(node), "")
+            return name if kind and not is_distinct else "", kind
+        tables = {alias: table for alias, each in self.sources(select).items() if (table := self.table(each))}
+        main = main_table(select, tables) if len(tables) == len(self.sources(select)) else None
+        if isinstance(operand, exp.Column):
+            own = min(self._owners(operand, select), default="")
+            is_key = own in tables and tables[own].primary_key == (operand.name,)
+            if is_key and (is_distinct or own == main):
+                return readable(tables[own].name) if self.names_tables else "", "count"
+            return name if is_distinct else "", "distinct_values"
+        is_of_rows = main and not any(join.side for join in select.args.get("joins") or ())
+        is_each = isinstance(operand, exp.Star | exp.Literal) and not is_distinct
+        return readable(tables[main].name) if main and is_of_rows and is_each and self.names_tables else "", "count"
 
     def _on_rank(self, node: exp.Expr, select: exp.Select, operator: str, values: list[Any]) -> QueryCondition | None:
         """Return the condition that only the first rows of an order are taken, of each group."""
@@ -826,10 +854,15 @@ def merged(conditions: list[QueryCondition]) -> list[QueryCondition]:
     return merged
 
 
+def _subject(condition: QueryCondition) -> tuple[str, str | None]:
+    """Return what a condition is on: a column, or which figure of it."""
+    return condition["column"], condition.get("figure")
+
+
 def _range(one: QueryCondition, two: QueryCondition) -> QueryCondition | None:
     """Return the range between two bounds of a column; None if they are not a lower and an upper one."""
     low, high = (one, two) if one["operator"] in {"≥", ">"} else (two, one)
-    if one["column"] != two["column"] or low["operator"] != "≥" or high["operator"] not in {"<", "≤"}:
+    if _subject(one) != _subject(two) or low["operator"] != "≥" or high["operator"] not in {"<", "≤"}:
         return None
     first, last = low["values"][0], high["values"][0]
     if _is_date(first) and _is_date(last):

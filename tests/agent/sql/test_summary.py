@@ -286,7 +286,8 @@ DATES = Table(
         ("built > 12345.5", "built > 12,345.5"),
         ("visit_id IN (7, 12345)", "visit id = 7 or 12345"),
         ("built >= 1990 AND built <= 1999", "built = 1990 – 1999"),
-        ("SUM(amount) > 2000", "with a condition on amount"),
+        ("SUM(amount) > 2000", "sum of amount > 2,000"),
+        ("AVG(COALESCE(amount, 0)) > 2000", "with a condition on amount"),
         ("CAST(plz AS REAL) = 10", "plz = 10"),
     ],
 )
@@ -327,7 +328,44 @@ BY_TOTAL = """WITH totals AS (
             f"SELECT name FROM ({RANKED}) AS r WHERE place <= 3 AND state = 'NY'",
             "only the first 3, sorted by score (descending), for each state; state = NY",
         ),
-        ("SELECT state FROM customers GROUP BY state HAVING COUNT(*) > 5", "with a condition on customers"),
+        ("SELECT state FROM customers GROUP BY state HAVING COUNT(*) > 5", "number of customers > 5"),
+        (
+            "SELECT state FROM customers GROUP BY state HAVING AVG(score) < 5 AND score > 1",
+            "average score < 5; score > 1",
+        ),
+        (
+            "SELECT state FROM customers GROUP BY state HAVING SUM(score) <= 5 AND score >= 1",
+            "sum of score ≤ 5; score ≥ 1",
+        ),
+        ("SELECT state FROM customers GROUP BY 1 HAVING MAX(born) <= '2001-12-31'", "highest born ≤ Dec 31, 2001"),
+        (
+            "SELECT state FROM customers GROUP BY 1 HAVING COUNT(DISTINCT name) = 1",
+            "number of different values of customer = 1",
+        ),
+        (
+            "SELECT 1 FROM customers c JOIN orders o ON o.customer_id = c.id GROUP BY c.id HAVING COUNT(*) >= 3",
+            "number of orders ≥ 3",
+        ),
+        (
+            "SELECT 1 FROM customers c LEFT JOIN orders o ON o.customer_id = c.id GROUP BY c.id HAVING COUNT(o.id) < 3",
+            "number of orders < 3",
+        ),
+        (
+            "SELECT 1 FROM customers c LEFT JOIN orders o ON o.customer_id = c.id GROUP BY c.id "
+            "HAVING NOT COUNT(DISTINCT o.id) < 3",
+            "number of orders ≥ 3",
+        ),
+        # A customer without orders has one row, and one with visits has each order several times.
+        (
+            "SELECT 1 FROM customers c LEFT JOIN orders o ON o.customer_id = c.id GROUP BY c.id HAVING COUNT(*) = 1",
+            "with a condition on customers, orders",
+        ),
+        (
+            "SELECT 1 FROM orders o JOIN visits v ON v.n = o.id GROUP BY o.id HAVING COUNT(o.id) = 1",
+            "with a condition on order id",
+        ),
+        ("SELECT state FROM customers GROUP BY state HAVING COUNT(name) > 5", "with a condition on customer"),
+        ("SELECT state FROM customers GROUP BY state HAVING SUM(DISTINCT score) > 5", "with a condition on score"),
     ],
 )
 def test_a_condition_on_a_rank_or_another_computed_column_is_told(sql: str, words: str) -> None:
@@ -443,6 +481,7 @@ def test_what_is_computed_from_a_secret_column_has_no_words() -> None:
         "WITH c(n) AS (SELECT UPPER(name) FROM customers) SELECT 1 FROM c WHERE n = 'x'",
         "SELECT 1 FROM customers c WHERE EXISTS (SELECT 1 FROM customers d WHERE d.id = c.id AND d.name = 'x')",
         "SELECT 1 FROM (SELECT *, RANK() OVER (ORDER BY name) AS place FROM customers) AS r WHERE place = 1",
+        "SELECT state FROM customers GROUP BY state HAVING COUNT(DISTINCT name) > 2",
     ):
         summary = summarize_query(sql, known)
         assert (summary["conditions"], summary["more_conditions"]) == ([], True), sql
