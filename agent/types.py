@@ -54,9 +54,10 @@ class QueryCondition(TypedDict):
 
     column: str
     operator: str
-    """`= ≠ < ≤ > ≥`, `between`, `during` (first and last day), `contains`, `contains all`, `lacks` (does not
-    contain), `starts`, `ends`, `missing` or `present`; `first` (only the first rows of an order by the column); `with`
-    and `without` (rows of a table, with these conditions); `on` (another condition, with the names of its columns).
+    """`= ≠ < ≤ > ≥`, `between`, `during` (first and last day), `month` (of any year, by number), `contains`,
+    `contains all`, `lacks` (does not contain), `starts`, `ends`, `missing` or `present`; `first` (only the first rows
+    of an order by the column); `with` and `without` (rows of a table, with these conditions); `on` (another condition,
+    with the names of its columns). `not` before one of them negates it.
 
     `=` and `contains` with several values mean one of them, and `≠` and `lacks` none of them."""
     values: list[Any]

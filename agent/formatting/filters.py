@@ -51,6 +51,16 @@ def _values(condition: QueryCondition, language: Language) -> list[str]:
     if condition["operator"] == "during":
         days = map(date.fromisoformat, condition["values"])
         return [period_words(first, last, language) for first, last in zip(days, days, strict=True)]
+    if condition["operator"] == "month":
+        from babel.dates import get_month_names
+
+        names, runs = get_month_names("wide", "stand-alone", language), list[list[int]]()
+        for month in condition["values"]:
+            if runs and runs[-1][-1] + 1 == month:
+                runs[-1].append(month)
+            else:
+                runs.append([month])
+        return [" – ".join(dict.fromkeys([names[run[0]], names[run[-1]]])) for run in runs]
     return [_value(value, language) for value in condition["values"]]
 
 
@@ -77,7 +87,7 @@ def _words(condition: QueryCondition, language: Language) -> str:
         return render(f"filter_{operator}", language, column=column, value=_alternatives(shown, language))
     if operator == "≠" and len(shown) <= _MAX_VALUES:
         return f"{column} ≠ {', '.join(shown)}"
-    sign = "=" if operator == "during" else operator
+    sign = "=" if operator in {"during", "month"} else operator
     return f"{column} {sign} {_alternatives(shown, language)}"
 
 

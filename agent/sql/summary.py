@@ -4,10 +4,10 @@ import json
 import re
 from calendar import monthrange
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from copy import copy
 from datetime import date, timedelta
-from itertools import chain
+from itertools import chain, product
 from typing import Any, NamedTuple
 
 from sqlglot import exp
@@ -30,6 +30,12 @@ _SWAPPED = {"=": "=", "≠": "≠", "<": ">", "≤": "≥", ">": "<", "≥": "�
 _NEGATED = {
     "=": "≠", "≠": "=", "<": "≥", "≥": "<", ">": "≤", "≤": ">", "missing": "present", "present": "missing",
     "contains": "lacks", "with": "without", "without": "with",
+}  # fmt: skip
+_HOLDS: dict[str, Callable[[int, Sequence[int]], bool]] = {
+    "=": lambda value, given: value in given, "≠": lambda value, given: value in given,
+    "<": lambda value, given: value < given[0], "≤": lambda value, given: value <= given[0],
+    ">": lambda value, given: value > given[0], "≥": lambda value, given: value >= given[0],
+    "between": lambda value, given: given[0] <= value <= given[1],
 }  # fmt: skip
 _WRAPPERS = (
     exp.Paren, exp.Cast, exp.TryCast, exp.Lower, exp.Upper, exp.Trim, exp.Date, exp.TsOrDsToDate, exp.TsOrDsToTimestamp,
@@ -325,7 +331,7 @@ class QueryReader:
         ):
             differing, missing = sorted(filter(None, parts), key=lambda part: part["operator"] == "missing")
             return differing if _subject(differing) == _subject(missing) else None
-        conditions = [part for part in parts if part and part["operator"] in {"=", "during", "contains"}]
+        conditions = [part for part in parts if part and part["operator"] in {"=", "during", "month", "contains"}]
         kinds = {(*_subject(condition), condition["operator"]) for condition in conditions}
         if len(conditions) < len(parts) or len(kinds) > 1:
             return None
@@ -386,6 +392,10 @@ class QueryReader:
 
     def _on_value(self, node: exp.Expr, select: exp.Select, operator: str, values: list[Any]) -> QueryCondition | None:
         unit = None if node.find(exp.AggFunc) else period_unit(node)
+        if months := _months(node, operator, values):
+            name = self.name(next(node.find_all(exp.Column)), select)
+            operator = "not month" if operator == "≠" else "month"
+            return QueryCondition(column=name, operator=operator, values=months) if name else None
         if unit:
             operator, values = _in_days(unit, operator, values, are_texts=node.find(exp.TimeToStr) is not None)
             if not values:
@@ -782,6 +792,21 @@ def period_unit(node: exp.Expr) -> str | None:
     return name if name == "year" or (name == "month" and not isinstance(node, exp.Extract)) else None
 
 
+def _months(node: exp.Expr, operator: str, values: list[Any]) -> list[int]:
+    """Return the months of any year, as numbers, that a condition names if `node` is that of a column; else none."""
+    is_text, node = isinstance(node.unnest(), exp.TimeToStr), _plain(node)
+    unit = node.this.name.lower() if isinstance(node, exp.Extract) else ""
+    is_month = isinstance(node, exp.Month) or unit == "month"
+    is_month = is_month or isinstance(node, exp.TimeToStr) and node.args["format"].name == "%m"
+    # Of texts, '06' is the month, and 6 is before all of them.
+    are_months = all(isinstance(value, str) and len(value) == 2 for value in values) if is_text else True
+    numbers = [int(value) if str(value).isdecimal() else 0 for value in values]
+    if not (is_month and are_months and operator in _HOLDS) or 0 in numbers:
+        return []
+    is_one = len(list(node.find_all(exp.Column))) == 1
+    return [month for month in range(1, 13) if is_one and _HOLDS[operator](month, numbers)]
+
+
 def negated(operator: str) -> str:
     """Return the operator of the negation of a condition: `not`, where there is none of its own.
 
@@ -861,6 +886,10 @@ def _subject(condition: QueryCondition) -> tuple[str, str | None]:
 
 def _range(one: QueryCondition, two: QueryCondition) -> QueryCondition | None:
     """Return the range between two bounds of a column; None if they are not a lower and an upper one."""
+    if {one["operator"], two["operator"]} == {"during", "month"} and _subject(one) == _subject(two):
+        years, months = (one, two) if one["operator"] == "during" else (two, one)
+        days = _days_of_months(years["values"], months["values"])
+        return {**years, "values": days} if days else None
     low, high = (one, two) if one["operator"] in {"≥", ">"} else (two, one)
     if _subject(one) != _subject(two) or low["operator"] != "≥" or high["operator"] not in {"<", "≤"}:
         return None
@@ -873,6 +902,22 @@ def _range(one: QueryCondition, two: QueryCondition) -> QueryCondition | None:
         return {**low, "operator": "during", "values": [first, last]}
     numeric = all(isinstance(each, int | float) or each.isdecimal() for each in (first, last))
     return {**low, "operator": "between", "values": [first, last]} if numeric and high["operator"] == "≤" else None
+
+
+def _days_of_months(spans: Sequence[str], months: Sequence[int]) -> list[str]:
+    """Return the first and last days of these months in `spans`, which are whole years; none if they are not."""
+    found: list[date] = []
+    days = list(map(date.fromisoformat, spans))
+    for first, last in zip(days[::2], days[1::2], strict=True):
+        if (first.month, first.day, last.month, last.day) != (1, 1, 12, 31):
+            return []
+        for year, month in product(range(first.year, last.year + 1), months):
+            begin, end = days_in(f"{year:04}-{month:02}") or (first, last)
+            if found and found[-1] + timedelta(days=1) == begin:
+                found[-1] = end
+            else:
+                found += [begin, end]
+    return [day.isoformat() for day in found]
 
 
 def sort_key(query: exp.Query) -> tuple[int | None, bool] | None:

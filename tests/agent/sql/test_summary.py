@@ -134,6 +134,21 @@ def test_several_elements_of_an_array_that_has_them_all(dialect: str, condition:
 @pytest.mark.parametrize(
     ("dialect", "condition"),
     [
+        ("postgres", "EXTRACT(MONTH FROM born) = 6"),
+        ("mysql", "MONTH(born) = 6"),
+        ("duckdb", "month(born) = 6"),
+        ("bigquery", "EXTRACT(MONTH FROM born) IN (6)"),
+        ("tsql", "MONTH(born) = 6"),
+    ],
+)
+def test_a_month_of_any_year_is_told_by_its_name(dialect: str, condition: str) -> None:
+    assert _words(condition, dialect)[0] == ["born = June"]
+    assert _words(f"NOT {condition}", dialect)[0] == ["except born = June"]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "condition"),
+    [
         ("postgres", """tags @> '{"a": 1}'"""),
         ("postgres", "tags @> '{}'"),
         ("postgres", "tags && '{a,NULL}'"),
@@ -265,6 +280,25 @@ DATES = Table(
             "with a condition on day, plz",
         ),
         ("(day >= '2024-05-01' AND plz = 'a') OR day = '2025-05-01'", "with a condition on day, plz"),
+        ("strftime('%m', day) = '06'", "day = June"),
+        ("strftime('%m', day) <> '06'", "except day = June"),
+        ("NOT strftime('%m', day) = '06'", "except day = June"),
+        ("CAST(strftime('%m', day) AS INTEGER) BETWEEN 6 AND 8", "day = June – August"),
+        ("strftime('%m', day) = '06' OR strftime('%m', day) IN ('11', '12')", "day = June or November – December"),
+        ("strftime('%m', day) = '06' AND strftime('%Y', day) IN ('2024', '2025')", "day = June 2024 or June 2025"),
+        (
+            "strftime('%Y', day) >= '2025' AND strftime('%m', day) IN ('12', '01')",
+            "day ≥ Jan 1, 2025; day = January or December",
+        ),
+        ("strftime('%Y', day) = '2025' AND strftime('%m', day) >= '06'", "day = June 2025 – December 2025"),
+        (
+            "day BETWEEN '2025-01-15' AND '2025-12-31' AND strftime('%m', day) = '06'",
+            "day = Jan 15, 2025 – Dec 31, 2025; day = June",
+        ),
+        ("strftime('%m', day) > '06'", "day = July – December"),
+        ("strftime('%m', day) >= 6", "with a condition on day"),
+        ("strftime('%m', day) = '13'", "with a condition on day"),
+        ("strftime('%m', day) = plz", "with a condition on plz, day"),
         ("strftime('%Y', day) IS NULL", "with a condition on day"),
         ("strftime('%Y', day) IS NOT NULL", "with a condition on day"),
         ("strftime('%Y-%m', day) LIKE '2024%'", "with a condition on day"),
