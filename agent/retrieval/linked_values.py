@@ -77,13 +77,9 @@ def linked_values(question: str, values: ValueIndex, selection: Mapping[str, Seq
     matches_by_text = values.lookup(chain.from_iterable(variants))
     for span, texts in zip(spans, variants, strict=True):
         matches = [match for text in texts for match in matches_by_text.get(text, ())]
-        _add_matches(
-            span,
-            [match for match in matches if _is_reference(span, match, schema_words, question)],
-            matches_by_span,
-            selection,
-            question,
-        )
+        if matches:
+            meant = [match for match in matches if _is_reference(span, match, schema_words, question)]
+            _add_matches(span, meant, matches_by_span, selection, question)
     remaining = (
         span for span in spans if _may_be_misspelt(span, schema_words) and not any(map(span.overlaps, matches_by_span))
     )
@@ -128,8 +124,8 @@ def coded_values(
         for key, names in selection.items()
         if (table := catalog.tables.get(key))
         for column in table.columns
-        if column.name in names and column.type_class in ("text", "number")
-        for code, meaning, meaning_words, others in _distinguished(meanings.get((key, column.name), {}))
+        if (key, column.name) in meanings and column.name in names and column.type_class in ("text", "number")
+        for code, meaning, meaning_words, others in _distinguished(meanings[key, column.name])
         if (meaning_words <= question_words if meaning_words else _has_phrase(question, meaning))
         and (
             not others
@@ -219,12 +215,13 @@ def _spans(question: str) -> tuple[_Span, ...]:
 def _runs(question: str) -> Iterator[_Span]:
     units = [_unit(match, question) for match in list(UNIT.finditer(question))[:_MAX_UNITS]]
     for first, first_unit in enumerate(units):
+        is_plain = True
         for last in range(first, min(first + _MAX_HAN_SPAN, len(units))):
             text = question[first_unit.start : units[last].end]
             run = units[first : last + 1]
             if len(run) > _MAX_SPAN and not _HAN.search(text):
                 break
-            is_plain = all(unit.is_plain for unit in run)
+            is_plain = is_plain and units[last].is_plain
             if is_plain and not _is_label(text) or len(run) == 1 and _HAN.fullmatch(text):
                 continue
             yield _Span(text, first_unit.start, units[last].end, len(run), is_name=not is_plain and _is_name(run))

@@ -408,9 +408,10 @@ def dates_of_numbers(query: _Query) -> Iterator[Remark]:
     for scope, _ in query.selects():
         for call in query.find_all(scope, exp.Func):
             name = call.name if isinstance(call, exp.Anonymous) else call.sql_name()
-            is_date = isinstance(call, exp.TimeToStr | exp.Date) or name.lower() in _SQLITE_DATES
+            if not isinstance(call, exp.TimeToStr | exp.Date) and name.lower() not in _SQLITE_DATES:
+                continue
             modifiers = {literal.name.lower() for literal in call.find_all(exp.Literal)}
-            for column in call.find_all(exp.Column) if is_date and not modifiers & {"unixepoch", "auto"} else ():
+            for column in call.find_all(exp.Column) if not modifiers & {"unixepoch", "auto"} else ():
                 rows = query.rows(scope)
                 found = rows.column(rows.place(column))
                 values = _samples(found.column, found.table, query.catalog) if found else ()
@@ -422,8 +423,8 @@ def epochs_in_other_units(query: _Query) -> Iterator[Remark]:
     """Report functions that read seconds since 1970 over a column of milliseconds or smaller units."""
     for scope, _ in query.selects():
         for call in query.find_all(scope, exp.Func):
-            modifiers = {literal.name.lower() for literal in call.find_all(exp.Literal)}
-            is_of_sqlite = call.name.lower() in _SQLITE_DATES and "unixepoch" in modifiers
+            literals = call.find_all(exp.Literal) if call.name.lower() in _SQLITE_DATES else ()
+            is_of_sqlite = any(literal.name.lower() == "unixepoch" for literal in literals)
             if not is_of_sqlite and (not isinstance(call, exp.UnixToTime) or call.args.get("scale")):
                 continue
             parts = (part.this if isinstance(part, exp.Cast) else part for part in call.iter_expressions())
