@@ -87,8 +87,12 @@ def summarize_query(sql: str, catalog: Catalog, *, names_tables: bool = True) ->
     reader.read(tree)
     outputs = tree.expressions
     if len(outputs) == 1 and isinstance(outputs[0].unalias().unnest(), exp.Predicate | exp.Not):
-        for query in outputs[0].find_all(exp.Select):
-            reader.read(query)
+        queries = [query for query in outputs[0].find_all(exp.Select) if query.parent_select is tree]
+        # What several queries select is not all of it one row.
+        if len(queries) == 1:
+            reader.read(queries[0])
+        else:
+            reader.has_more = reader.has_more or any(query.find(exp.Where, exp.Having) for query in queries)
     keys = [at for at, output in enumerate(outputs) if not output.find(exp.AggFunc)]
     others = [reader.read_by(*each) for each in reader.others]
     named = [QueryCondition(column="", operator="on", values=names) for names in others if names]

@@ -508,6 +508,30 @@ def test_a_row_of_another_table_that_is_asked_for_or_ruled_out_is_told(clauses: 
     assert "; ".join(condition_words(summary["conditions"], "en")) == words
 
 
+@pytest.mark.parametrize(
+    ("sql", "words", "has_more"),
+    [
+        ("SELECT EXISTS (SELECT 1 FROM customers WHERE state = 'NY') AS found", ["state = NY"], False),
+        (
+            "SELECT EXISTS (SELECT 1 FROM customers c WHERE EXISTS (SELECT 1 FROM orders o WHERE o.customer_id = c.id "
+            "AND o.status = 'open')) AS found",
+            ["with orders (open)"],
+            False,
+        ),
+        (
+            "SELECT (SELECT score FROM customers WHERE name = 'Ann') "
+            "> (SELECT score FROM customers WHERE name = 'Bob') AS is_more",
+            [],
+            True,
+        ),
+        ("SELECT (SELECT MAX(score) FROM customers) > (SELECT MAX(amount) FROM orders)", [], False),
+    ],
+)
+def test_the_conditions_of_a_yes_or_no_are_those_of_its_only_query(sql: str, words: list[str], has_more: bool) -> None:
+    summary = summarize_query(sql, catalog("duckdb"))
+    assert (condition_words(summary["conditions"], "en"), summary["more_conditions"]) == (words, has_more)
+
+
 def test_what_is_computed_from_a_secret_column_has_no_words() -> None:
     known = replace(catalog("sqlite"), tables={"customers": _with_secret(catalog("sqlite").tables["customers"])})
     for sql in (
