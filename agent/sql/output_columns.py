@@ -182,7 +182,8 @@ def _is_additive(node: exp.Expr, scope: Scope, query: ResolvedQuery, depth: int 
     It may be converted to another unit by a constant factor, as cents to euros.
     """
     node, select = unwrapped(node), scope.expression
-    if isinstance(node, exp.Count | exp.Sum):
+    node = node.this if isinstance(node, exp.Filter) else node
+    if isinstance(node, exp.Count | exp.CountIf | exp.Sum):
         group = select.args.get("group")
         totals = group and (group.args.get("totals") or group.find(exp.Rollup, exp.Cube, exp.GroupingSets))
         return not totals and not isinstance(node.this, exp.Distinct)
