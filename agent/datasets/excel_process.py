@@ -12,7 +12,7 @@ import struct
 import sys
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from itertools import islice
@@ -22,15 +22,19 @@ from xml.etree.ElementTree import ParseError
 
 import python_calamine as calamine
 
-from datasphinx.agent.datasets import old_excel
 from datasphinx.agent.datasets.blocks import Block, BlockScanner
+from datasphinx.agent.datasets.old_excel import OldWorkbook
 from datasphinx.agent.datasets.open_xml import OpenXmlWorkbook
 
 CellValue = float | bool | date | datetime | time | timedelta | str
+Facts = OpenXmlWorkbook | OldWorkbook
+"""What the reader of cells does not tell about a workbook."""
 _INDENT = re.compile(rb"\s+(?=</?table:)|(</?table:[^<>]*>)\s+")
 _ERROR = re.compile(rb'(<c [^<>]*?) t="e"([^<>]*>)(?:<f[^<>]*/>|<f[^<>]*>[^<>]*</f>)?<v>[^<>]*</v></c>')
 _DIMENSION = re.compile(rb"<dimension [^<>]*/>")
 _OPEN_XML = (".xlsx", ".xlsm")
+_DAMAGED = (KeyError, ValueError, ParseError, IndexError, struct.error)
+"""What the readers of facts raise. What the reader of cells accepts and they do not goes without these facts."""
 _MAX_HEADS = 12
 """Number of other sheets whose first rows are compared with the header."""
 _MAX_BYTES_OF_HEADS = 5_000_000
@@ -113,7 +117,7 @@ def _simplified(path: Path, target: Path) -> Path:
 
 
 def _read(path: Path, request: dict[str, Any]) -> dict[str, Any]:
-    with calamine.CalamineWorkbook.from_path(path) as workbook:
+    with calamine.CalamineWorkbook.from_path(path) as workbook, _facts_of(path) as facts:
         names = [sheet.name for sheet in workbook.sheets_metadata if sheet.typ == calamine.SheetTypeEnum.WorkSheet]
         visible = _visible(workbook)
         read = []
@@ -126,15 +130,15 @@ def _read(path: Path, request: dict[str, Any]) -> dict[str, Any]:
                 raise SheetError("rows")
             left = sheet.start[1] if sheet.start else 0
             target = Path(request["folder"], f"cells_{number}.csv")
-            padded = {place - left: digits for place, digits in _zero_padded(path, sheet.name).items()}
-            percents = ((row, place - left) for row, place in _percentages(path, sheet.name))
+            padded = {place - left: digits for place, digits in _zero_padded(facts, sheet.name).items()}
+            percents = ((row, place - left) for row, place in _percentages(facts, sheet.name))
             blocks = _write(_fields(sheet.iter_rows(), padded, percents), target)
             merged = [
                 [top, first - left, bottom, last - left]
                 for (top, first), (bottom, last) in sheet.merged_cell_ranges or ()
             ]
-            facts = {"sheet": sheet.name, "is_hidden": sheet.name not in visible, "path": str(target), "left": left}
-            read.append({**facts, "blocks": blocks, "merged": merged})
+            place = {"sheet": sheet.name, "is_hidden": sheet.name not in visible, "path": str(target), "left": left}
+            read.append({**place, "blocks": blocks, "merged": merged})
         return {"sheets": names, "read": read}
 
 
@@ -151,30 +155,40 @@ def _place_of_damage(path: Path, requested: list[str] | None) -> Sequence[str]:
     return ()
 
 
-def _zero_padded(path: Path, sheet: str) -> dict[int, int]:
+@contextmanager
+def _facts_of(path: Path) -> Iterator[Facts | None]:
+    """Open a workbook for the number formats of its cells; None if it is of another format or damaged."""
+    workbook: Facts | None = None
+    with ExitStack() as stack:
+        archive = stack.enter_context(zipfile.ZipFile(path)) if path.suffix in _OPEN_XML else None
+        with suppress(*_DAMAGED):
+            if archive:
+                workbook = OpenXmlWorkbook(archive)
+            elif path.suffix == ".xls":
+                workbook = OldWorkbook(path.read_bytes())
+        yield workbook
+
+
+def _zero_padded(workbook: Facts | None, sheet: str) -> dict[int, int]:
     """Return the number of digits of the columns with leading zeros, such as postal codes."""
-    if path.suffix in _OPEN_XML:
-        with zipfile.ZipFile(path) as archive, suppress(KeyError, ValueError, ParseError):
-            return OpenXmlWorkbook(archive).zero_padded(sheet)
+    if isinstance(workbook, OpenXmlWorkbook):
+        with suppress(*_DAMAGED):
+            return workbook.zero_padded(sheet)
     return {}
 
 
-def _percentages(path: Path, sheet: str) -> Iterator[tuple[int, int]]:
+def _percentages(workbook: Facts | None, sheet: str) -> Iterator[tuple[int, int]]:
     """Yield the row and column of the cells that are shown as percentages, row by row."""
-    if path.suffix in _OPEN_XML:
-        with zipfile.ZipFile(path) as archive, suppress(KeyError, ValueError, ParseError):
-            yield from OpenXmlWorkbook(archive).percentages(sheet)
-    elif path.suffix == ".xls":
-        with suppress(struct.error, IndexError, ValueError):
-            yield from sorted(old_excel.percentages(path.read_bytes(), sheet))
+    if workbook:
+        with suppress(*_DAMAGED):
+            yield from workbook.percentages(sheet)
 
 
 def _add_marks(path: Path, read: list[dict[str, Any]]) -> None:
     """Add the number of hidden rows and of cells with an error to each sheet of an .xlsx workbook."""
     if path.suffix not in _OPEN_XML:
         return
-    # What the other reader accepts and this one does not goes without these facts.
-    with zipfile.ZipFile(path) as archive, suppress(KeyError, ValueError, ParseError):
+    with zipfile.ZipFile(path) as archive, suppress(*_DAMAGED):
         workbook = OpenXmlWorkbook(archive)
         for sheet in read:
             sheet["epoch"] = workbook.epoch.isoformat()
@@ -273,8 +287,12 @@ def _fields(
 
 
 def _column(cells: Sequence[CellValue]) -> tuple[list[str], list[str]]:
-    numbers = [cell for cell in cells if isinstance(cell, float)]
-    if len(numbers) == len(cells) and max(map(abs, numbers)) < _LARGE:
+    kinds = set(map(type, cells))
+    if kinds == {str}:
+        texts = list(map(str, cells))
+        return [text.replace("\0", "") for text in texts] if "\0" in "".join(texts) else texts, [""] * len(texts)
+    numbers = [cell for cell in cells if isinstance(cell, float)] if kinds == {float} else []
+    if numbers and max(map(abs, numbers)) < _LARGE:
         return [""] * len(cells), ("\n".join(map(repr, numbers)) + "\n").replace(".0\n", "\n").splitlines()
     texts = [cell.replace("\0", "") if isinstance(cell, str) else "" for cell in cells]
     return texts, ["" if isinstance(cell, str) else _as_text(cell) for cell in cells]

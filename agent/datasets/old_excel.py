@@ -17,27 +17,38 @@ _ROW_OF_CELLS = 0xBD
 _ENTRY = 128
 
 
-def percentages(data: bytes, sheet: str) -> Iterator[tuple[int, int]]:
-    """Yield the row and column, from 0, of the cells of a sheet that are shown as percentages.
+class OldWorkbook:
+    """The number formats of one workbook."""
 
-    Raises:
-        struct.error, IndexError, ValueError: The file is damaged.
-    """
-    stream = _stream(data)
-    codes, styles, start = dict(PERCENTS), list[str](), -1
-    for kind, at, _ in _records(stream, 0):
-        if kind == _FORMAT:
-            number, count, is_wide = unpack_from("<HHB", stream, at)
-            codes[str(number)] = _text(stream, at + 5, count, is_wide)
-        elif kind == _STYLE:
-            styles.append(str(unpack_from("<H", stream, at + 2)[0]))
-        elif kind == _SHEET:
-            place, _, count, is_wide = unpack_from("<IHBB", stream, at)
-            start = place if _text(stream, at + 8, count, is_wide) == sheet else start
-    percents = {style for style, number in enumerate(styles) if is_percent(codes.get(number, ""))}
-    for row, place, style in _numbers(stream, start) if percents and start >= 0 else ():
-        if style in percents:
-            yield row, place
+    def __init__(self, data: bytes) -> None:
+        """Read the formats and the places of the sheets.
+
+        Raises:
+            struct.error, IndexError, ValueError: The file is damaged.
+        """
+        self._stream = _stream(data)
+        codes, styles = dict(PERCENTS), list[str]()
+        self._starts: dict[str, int] = {}
+        for kind, at, _ in _records(self._stream, 0):
+            if kind == _FORMAT:
+                number, count, is_wide = unpack_from("<HHB", self._stream, at)
+                codes[str(number)] = _text(self._stream, at + 5, count, is_wide)
+            elif kind == _STYLE:
+                styles.append(str(unpack_from("<H", self._stream, at + 2)[0]))
+            elif kind == _SHEET:
+                place, _, count, is_wide = unpack_from("<IHBB", self._stream, at)
+                self._starts[_text(self._stream, at + 8, count, is_wide)] = place
+        self._percents = {style for style, number in enumerate(styles) if is_percent(codes.get(number, ""))}
+
+    def percentages(self, sheet: str) -> Iterator[tuple[int, int]]:
+        """Yield the row and column, from 0, of the cells of a sheet that are shown as percentages, row by row.
+
+        Raises:
+            struct.error, IndexError, ValueError: The file is damaged.
+        """
+        if self._percents and sheet in self._starts:
+            cells = _numbers(self._stream, self._starts[sheet])
+            yield from sorted((row, place) for row, place, style in cells if style in self._percents)
 
 
 def _numbers(stream: bytes, start: int) -> Iterator[tuple[int, int, int]]:
