@@ -472,7 +472,7 @@ class _Reader:
         if currencies or given == "currency":
             names = sorted(
                 {forms[shape].currency for shape in currencies},
-                key=lambda name: -_total([s for s in currencies if forms[s].currency == name]),
+                key=lambda name: (-_total([s for s in currencies if forms[s].currency == name]), name),
             )
             is_split = len(names) > 1 or given == "currency"
             facts: dict[str, Any] = {"count": _total(currencies), "codes": ", ".join(names[:_SHOWN_CODES])}

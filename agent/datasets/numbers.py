@@ -88,7 +88,7 @@ class NumberForm:
     is_code: bool = False
     has_exponent: bool = False
     is_bare: bool = False
-    """Whether nothing but a minus stands beside the digits and marks."""
+    """Whether nothing but a minus before and a percent sign behind stands beside the digits and marks."""
 
     @property
     def digits(self) -> int:
@@ -152,7 +152,7 @@ def read_number(shape: str) -> NumberForm | None:
         footnote=stripped != text,
         leading_mark=core[0] in ".,",
         has_exponent="e" in core.lower(),
-        is_bare=shape.removeprefix("-") == core and "'" not in shape,
+        is_bare=shape.removeprefix("-").rstrip(" %") == core and "'" not in shape,
         **parts,
     )
 
@@ -265,7 +265,7 @@ def other_mark(mark: Mark) -> Mark:
 
 
 def is_plain(forms: Sequence[NumberForm], mark: Mark) -> bool:
-    """Return whether DuckDB casts all numbers directly."""
+    """Return whether DuckDB casts all numbers directly, without their percent signs."""
     others = " ,'_" if mark == "." else " ,.'_"
     return all(form.is_bare and not any(char in form.core for char in others) for form in forms)
 
@@ -273,7 +273,7 @@ def is_plain(forms: Sequence[NumberForm], mark: Mark) -> bool:
 def digits_sql(text: str, forms: Sequence[NumberForm], mark: Mark) -> str:
     """Return SQL of the number in the cell `text` in DuckDB's notation; without its sign unless all are plain."""
     if is_plain(forms, mark):
-        return text
+        return f"rtrim({text}, ' %')" if any(form.percent for form in forms) else text
     core = f"regexp_extract({text}, '{_LEADING_SQL if any(form.leading_mark for form in forms) else _CORE_SQL}', 1)"
     number = _unmarked(core, mark)
     if any(mark not in form.fits for form in forms):

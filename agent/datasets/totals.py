@@ -207,17 +207,19 @@ class _Search:
     def _sums(self, rows: Sequence[_Row], accepts: Callable[[float, _Row, _Block], bool]) -> list[tuple[_Row, float]]:
         """Return the rows with the sum of the rows since the total before or of all, and the digits that agree."""
         found: list[tuple[_Row, float]] = []
-        block, everything = _Block(), _Block()
+        everything = block = _Block()
         for row in rows:
-            for each in (block, everything) if found else (block,):
+            # They are one until the first total.
+            blocks = (block, everything) if found else (block,)
+            for each in blocks:
                 digits = self._digits(row, each, each.sums) if each.rows else None
                 if digits is not None and accepts(digits, row, each):
                     found.append((row, digits))
                     block = _Block()
                     break
             else:
-                block.add(row)
-                everything.add(row)
+                for each in blocks:
+                    each.add(row)
         return found
 
     def _is_certain(self, digits: float, row: _Row, block: _Block) -> bool:
@@ -233,10 +235,12 @@ class _Search:
             block = _Block.of(data[:-1])
             is_average = block.rows and self._digits(rows[-1], block, block.averages) is not None
             return [rows[-1]] if is_average else []
+        blocks: dict[int, _Block] = {}
         for total, average, count in ((-1, None, 1), (-1, -2, 2), (-2, -1, 2)):
             if len(data) <= count or (not average and rows[-1].rowid in ids):
                 continue
-            row, block = data[total], _Block.of(data[:-count])
+            row = data[total]
+            block = blocks[count] = blocks.get(count) or _Block.of(data[:-count])
             averages = block.averages
             digits = self._digits(row, block, block.sums, averages)
             mean = data[average] if average else None

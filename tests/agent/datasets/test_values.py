@@ -102,6 +102,7 @@ NUMBERS = {
     "percents whose hundredth is no quotient of doubles": Values(
         "53.3%|(1,200.7%)|.7%", "DOUBLE", "0.533|-12.007|0.007", "marks percent"
     ),
+    "percents with a minus and a space": Values("-12.5 %|7%|0.5 %", "DOUBLE", "-0.125|0.07|0.005", "percent"),
     "percents with exponents": Values("5e1%|2.5%", "DOUBLE", "0.5|0.025", "percent"),
     "percents and others": Values("12.5%|30|7%", "DOUBLE", "0.125|30.0|0.07", "percent_mixed"),
     "exact decimals": Values("98765432109876543.21|0.5", "DECIMAL(38,2)", "98765432109876543.21|0.50"),
