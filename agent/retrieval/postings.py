@@ -5,7 +5,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, count
-from operator import add
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,7 +81,8 @@ class Identifiers:
         if new:
             for term, word in zip(single, chain(parts, spellings), strict=False):
                 self.spellings.setdefault(term, word)
-        pairs = map(stem, map(add, parts, parts[1:]))
+        # The stem of a number is the number; those of a large schema would fill the cache of stems.
+        pairs = [a + b if b.isdigit() else stem(a + b) for a, b in zip(parts, parts[1:], strict=False)]
         return tuple(dict.fromkeys([*single, *pairs, *(() if name.isascii() else han_pairs(name))]))
 
     def _shared_prefixes(self, spelt: Iterable[str]) -> frozenset[str]:
