@@ -41,6 +41,13 @@ _WRAPPERS = (
     exp.Paren, exp.Cast, exp.TryCast, exp.Lower, exp.Upper, exp.Trim, exp.Date, exp.TsOrDsToDate, exp.TsOrDsToTimestamp,
 )  # fmt: skip
 """Functions that a comparison in words may leave out."""
+_OF_DATES = (
+    *_WRAPPERS, exp.AtTimeZone, exp.DateTrunc, exp.Div, exp.Month, exp.StrToDate, exp.StrToTime, exp.TimeToStr,
+    exp.TimestampTrunc, exp.UnixToTime, exp.Year,
+)  # fmt: skip
+"""Functions that convert dates, or seconds since 1970, without another date, or return a part of one."""
+_EPOCHS = {"auto", "unixepoch"}
+"""The arguments of SQLite's functions that tell what a number means."""
 _RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank)
 _TESTS = {"SEMI", "ANTI"}
 """The kinds of joins that only ask whether there is a row."""
@@ -395,18 +402,18 @@ class QueryReader:
         return condition(node, select, operator, values)
 
     def _on_value(self, node: exp.Expr, select: exp.Select, operator: str, values: list[Any]) -> QueryCondition | None:
-        unit = None if node.find(exp.AggFunc) else period_unit(node)
-        if months := _months(node, operator, values):
-            name = self.name(next(node.find_all(exp.Column)), select)
+        dated = _dated_column(node)
+        if dated is not None and (months := _months(node, operator, values)):
+            name = self.name(dated, select)
             operator = "not month" if operator == "≠" else "month"
             return QueryCondition(column=name, operator=operator, values=months) if name else None
-        if unit:
+        if dated is not None and (unit := period_unit(node)):
             operator, values = _in_days(unit, operator, values, are_texts=node.find(exp.TimeToStr) is not None)
             if not values:
                 return None
-            node = next(node.find_all(exp.Column))
-        stored = [each for column in node.find_all(exp.Column) for each in self._stored(column, select)]
-        has_times = any(holds_times(*each, self.catalog) for each in stored)
+            node = dated
+        compared = node.this if isinstance(node, exp.AggFunc) else node
+        has_times = any(holds_times(*each, self.catalog) for each in self._stored(compared, select))
         while isinstance(node, _WRAPPERS):
             if isinstance(node, exp.Cast | exp.TryCast) and node.to.is_type(*exp.DataType.INTEGER_TYPES):
                 # Several values of the column have this whole number.
@@ -779,6 +786,20 @@ def _is_date(value: Any) -> bool:
     return isinstance(value, str) and _DATE.fullmatch(value) is not None and days_in(value[:10]) is not None
 
 
+def _dated_column(node: exp.Expr) -> exp.Column | None:
+    """Return the column whose dates, or parts of them, `node` is; None for other dates, such as a month later."""
+    while not isinstance(node, exp.Column):
+        if isinstance(node, exp.Extract):
+            node = node.expression
+        elif isinstance(node, _OF_DATES):
+            node = node.this
+        elif _called(node) in {"DATE", "DATETIME"} and _EPOCHS.issuperset(map(constant, node.expressions[1:])):
+            node = node.expressions[0]
+        else:
+            return None
+    return node
+
+
 def period_unit(node: exp.Expr) -> str | None:
     """Return "year" or "month" if `node` is the year or month, with its year, of a column."""
     node = node.unnest()
@@ -797,7 +818,7 @@ def period_unit(node: exp.Expr) -> str | None:
 
 
 def _months(node: exp.Expr, operator: str, values: list[Any]) -> list[int]:
-    """Return the months of any year, as numbers, that a condition names if `node` is that of a column; else none."""
+    """Return the months of any year, as numbers, that a condition names if `node` is the month of a date; else none."""
     is_text, node = isinstance(node.unnest(), exp.TimeToStr), _plain(node)
     unit = node.this.name.lower() if isinstance(node, exp.Extract) else ""
     is_month = isinstance(node, exp.Month) or unit == "month"
@@ -807,8 +828,7 @@ def _months(node: exp.Expr, operator: str, values: list[Any]) -> list[int]:
     numbers = [int(value) if str(value).isdecimal() else 0 for value in values]
     if not (is_month and are_months and operator in _HOLDS) or 0 in numbers:
         return []
-    is_one = len(list(node.find_all(exp.Column))) == 1
-    return [month for month in range(1, 13) if is_one and _HOLDS[operator](month, numbers)]
+    return [month for month in range(1, 13) if _HOLDS[operator](month, numbers)]
 
 
 def negated(operator: str) -> str:
