@@ -192,11 +192,12 @@ def _continued(written: WrittenSql, question: Question, rows: Result | None, sou
     try:
         text = clean_question(written.standalone)
         links = {each: source.linked_values(each, source.shown_catalog.selection()) for each in (text, question.text)}
-        named = {link.value for link in links[text]} | names_in(rows)
-        given = {link.phrase for link in links[question.text]}
+        named = {link.value for link in links[text]}
+        given = {link.phrase for link in links[question.text] if link.value not in named}
         literals = () if written.alternatives else compared_in(written.sql, source.catalog.dialect)
         said = replace(said_about(question), literals=literals)
-        problem = "; ".join(unsupported(text, said, named) or unsupported(question.text, Said(text), given))
+        problems = unsupported(text, said, named | names_in(rows)) or unsupported(question.text, Said(text), given)
+        problem = "; ".join(problems)
     except InvalidQuestion as error:
         text, problem = "", str(error)
     if problem:

@@ -152,6 +152,12 @@ def test_what_the_user_cannot_have_asked_is_read_with_the_question_before(talkin
     [
         ("and how many have arrived?", "How many orders are delivered?", "status = 'delivered'", True),
         ("and how many have arrived?", "How many orders are cancelled?", "status = 'delivered'", False),
+        (
+            "and Walkr Media?",
+            "How many orders has Walker Media?",
+            "customer_id IN (SELECT customer_id FROM customers WHERE name = 'Walker Media')",
+            True,
+        ),
         ("and how many last year?", "How many orders in 2024?", "ordered_on LIKE '2024-%'", True),
     ],
 )
