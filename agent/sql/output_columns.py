@@ -191,7 +191,9 @@ def _is_additive(node: exp.Expr, scope: Scope, query: ResolvedQuery, depth: int 
         return False
     if isinstance(node, exp.Add | exp.Sub):
         return all(_is_additive(side, scope, query, depth + 1) for side in (node.this, node.expression))
-    if isinstance(node, exp.Div | exp.Mul) and isinstance(constant(node.expression), int | float):
+    # Where whole numbers have whole quotients, the remainders are missing in the sum.
+    factors = float if node.args.get("typed") else int | float
+    if isinstance(node, exp.Div | exp.Mul) and isinstance(constant(node.expression), factors):
         return _is_additive(node.this, scope, query, depth + 1)
     if isinstance(node, exp.Mul) and isinstance(constant(node.this), int | float):
         return _is_additive(node.expression, scope, query, depth + 1)
