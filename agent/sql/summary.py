@@ -93,7 +93,7 @@ def summarize_query(sql: str, catalog: Catalog, *, names_tables: bool = True) ->
         return {**EMPTY_SUMMARY, "more_conditions": has_more}
     reader.read(tree)
     outputs = tree.expressions
-    if len(outputs) == 1 and isinstance(outputs[0].unalias().unnest(), exp.Predicate | exp.Not):
+    if len(outputs) == 1 and isinstance(outputs[0].unalias().unnest(), exp.Predicate | exp.Not | exp.Connector):
         queries = [query for query in outputs[0].find_all(exp.Select) if query.parent_select is tree]
         # What several queries select is not all of it one row.
         if len(queries) == 1:

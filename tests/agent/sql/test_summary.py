@@ -548,6 +548,11 @@ def test_a_row_of_another_table_that_is_asked_for_or_ruled_out_is_told(clauses: 
             [],
             True,
         ),
+        (
+            "SELECT EXISTS (SELECT 1 FROM customers WHERE state = 'NY') AND EXISTS (SELECT 1 FROM orders) AS found",
+            [],
+            True,
+        ),
         ("SELECT (SELECT MAX(score) FROM customers) > (SELECT MAX(amount) FROM orders)", [], False),
     ],
 )
