@@ -40,9 +40,6 @@ _OTHER_NAMES = {
 class Lenient(BaseModel):
     """Base of the answers: accepts other names of fields, null for a default, and one string for a list of strings."""
 
-    # Most questions need two or three of these schemas.
-    model_config = ConfigDict(defer_build=True)
-
     reasoning_fields: ClassVar[tuple[str, ...]] = ()
     """Fields in which a model reasons before it answers; a model that returns reasoning is not asked for them."""
 
