@@ -129,6 +129,8 @@ class QueryReader:
         self._level = 0
         self._found: dict[tuple[int, int], tuple[exp.Column, exp.Select, Any]] = {}
         self.conditions: list[QueryCondition] = []
+        self._of: list[set[_Origin]] = []
+        """Where the columns of each of them come from."""
         self.others: list[tuple[exp.Expr, exp.Select]] = []
         """The conditions without words, with the queries that they belong to."""
         self.has_more = False
@@ -209,7 +211,14 @@ class QueryReader:
         if condition is None:
             self.others.append((node, select))
         elif condition not in self.conditions:
+            origins = self._origins(node, select)
+            ranges = (each for each, of in zip(self.conditions, self._of, strict=True) if of != origins)
+            if any(_range(each, condition) for each in ranges):
+                # Columns of two tables that have the same words have no range together.
+                self.others.append((node, select))
+                return
             self.conditions.append(condition)
+            self._of.append(origins)
 
     def _condition(self, node: exp.Expr, select: exp.Select) -> QueryCondition | None:
         node = _as_test(_as_in(node.unnest()))
@@ -260,7 +269,7 @@ class QueryReader:
         if table is None or not self.names_tables or table in map(self.table, others):
             return None
         inner = copy(self)
-        inner.conditions, inner.others, inner.has_more, inner._level = [], [], False, self._level + 1
+        inner.conditions, inner._of, inner.others, inner.has_more, inner._level = [], [], [], False, self._level + 1
         inner.read(query)
         if inner.others or inner.has_more:
             return None
@@ -335,6 +344,8 @@ class QueryReader:
 
     def _alternatives(self, node: exp.Or, select: exp.Select) -> QueryCondition | None:
         """Return a condition for several values or periods of one column, or a negated one that holds of NULL too."""
+        if len(self._origins(node, select)) > 1:
+            return None
         parts = [self._all_of(part, select) for part in node.flatten()]
         if len(parts) == 2 and {part and part["operator"] for part in parts} in (
             {"≠", "missing"},
@@ -567,6 +578,10 @@ class QueryReader:
         node, own = self.resolved(column, select)
         found = self._source_of(node, own) if isinstance(node, exp.Column) else None
         return _Origin(found, node.name) if isinstance(found, str) else None
+
+    def _origins(self, node: exp.Expr, select: exp.Select) -> set[_Origin]:
+        """Return where the columns in `node` come from, of those that are stored."""
+        return {found for column in node.find_all(exp.Column) if (found := self.origin(column, select))}
 
     def _source_of(self, column: exp.Column, select: exp.Select) -> str | tuple[exp.Expr, exp.Select] | None:
         """Return the stored table of `column`, or the output that it names, with the query of this; None if unknown."""

@@ -234,6 +234,24 @@ def test_a_code_is_told_with_the_meaning_that_its_comment_has() -> None:
     assert condition_words(summary["conditions"], "en") == told
 
 
+@pytest.mark.parametrize(
+    ("condition", "words"),
+    [
+        ("a.day >= '2024-01-01' AND b.day < '2025-01-01'", "day ≥ Jan 1, 2024; with a condition on day"),
+        ("a.day >= '2024-01-01' AND a.day < '2025-01-01'", "day = 2024"),
+        ("YEAR(a.day) = 2024 AND MONTH(b.day) = 6", "day = 2024; with a condition on day"),
+        ("(a.day = '2024-01-01' OR b.day = '2024-02-01')", "with a condition on day"),
+        ("(a.day <> '2024-01-01' OR b.day IS NULL)", "with a condition on day"),
+        ("((a.day >= '2024-01-01' AND b.day < '2025-01-01') OR a.day = '2026-01-01')", "with a condition on day"),
+    ],
+)
+def test_conditions_on_columns_of_two_tables_with_one_name_are_not_told_as_one(condition: str, words: str) -> None:
+    tables = [Table(name, (Column("id", "INTEGER"), Column("day", "DATE"))) for name in ("orders", "visits")]
+    known = Catalog("duckdb", {table.key: table for table in tables})
+    summary = summarize_query(f"SELECT 1 FROM orders a JOIN visits b ON b.id = a.id WHERE {condition}", known)
+    assert "; ".join(condition_words(summary["conditions"], "en")) == words
+
+
 def test_a_flag_is_told_as_yes_or_no() -> None:
     assert _words("active", "sqlite")[0] == ["active = yes"]
     assert _words("NOT active", "sqlite")[0] == ["active = no"]
