@@ -129,7 +129,7 @@ class QueryReader:
         self._level = 0
         self._found: dict[tuple[int, int], tuple[exp.Column, exp.Select, Any]] = {}
         self.conditions: list[QueryCondition] = []
-        self._of: list[set[_Origin]] = []
+        self._of: list[set[_Origin | int]] = []
         """Where the columns of each of them come from."""
         self.others: list[tuple[exp.Expr, exp.Select]] = []
         """The conditions without words, with the queries that they belong to."""
@@ -579,9 +579,14 @@ class QueryReader:
         found = self._source_of(node, own) if isinstance(node, exp.Column) else None
         return _Origin(found, node.name) if isinstance(found, str) else None
 
-    def _origins(self, node: exp.Expr, select: exp.Select) -> set[_Origin]:
-        """Return where the columns in `node` come from, of those that are stored."""
-        return {found for column in node.find_all(exp.Column) if (found := self.origin(column, select))}
+    def _origins(self, node: exp.Expr, select: exp.Select) -> set[_Origin | int]:
+        """Return where the columns in `node` come from, of computed ones the identity of what computes them."""
+        found: set[_Origin | int] = set()
+        for column in node.find_all(exp.Column):
+            value, own = self.resolved(column, select)
+            origin = self.origin(value, own) if isinstance(value, exp.Column) else id(value)
+            found |= {origin} if origin is not None else set()
+        return found
 
     def _source_of(self, column: exp.Column, select: exp.Select) -> str | tuple[exp.Expr, exp.Select] | None:
         """Return the stored table of `column`, or the output that it names, with the query of this; None if unknown."""

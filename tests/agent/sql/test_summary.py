@@ -252,6 +252,15 @@ def test_conditions_on_columns_of_two_tables_with_one_name_are_not_told_as_one(c
     assert "; ".join(condition_words(summary["conditions"], "en")) == words
 
 
+def test_bounds_of_figures_of_two_queries_with_one_name_are_not_told_as_one() -> None:
+    counts = "WITH a AS (SELECT state, COUNT(*) AS n FROM customers GROUP BY 1), "
+    counts += "b AS (SELECT status, COUNT(*) AS n FROM orders GROUP BY 1)"
+    for bound, words, has_more in (("b.n <= 5", ["n ≥ 3"], True), ("a.n <= 5", ["n = 3 – 5"], False)):
+        sql = f"{counts} SELECT 1 FROM a JOIN b ON b.status = a.state WHERE a.n >= 3 AND {bound}"
+        summary = summarize_query(sql, catalog("duckdb"))
+        assert (condition_words(summary["conditions"], "en"), summary["more_conditions"]) == (words, has_more)
+
+
 def test_a_flag_is_told_as_yes_or_no() -> None:
     assert _words("active", "sqlite")[0] == ["active = yes"]
     assert _words("NOT active", "sqlite")[0] == ["active = no"]
