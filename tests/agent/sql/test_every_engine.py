@@ -97,7 +97,8 @@ def test_a_statement_is_stopped_at_its_limit(source: Source, engine: EngineUnder
     assert caught.value.seconds == 0.5
     assert time.monotonic() - started < 8
     assert running(engine) == []
-    assert source.execute(COUNT)["rows"] == [[3]]
+    # On a busy machine, Spark's tasks of a stopped statement end late.
+    assert run(source, COUNT, Limits(120, 10))["rows"] == [[3]]
 
 
 @over(sorted(CANCELLABLE))
@@ -111,7 +112,7 @@ def test_a_statement_is_cancelled_from_another_thread(source: Source, engine: En
     assert running(engine) == []
     with pytest.raises(StatementCancelled):
         run(source, COUNT, Limits(5, 10), cancellation)
-    assert source.execute(COUNT)["rows"] == [[3]]
+    assert run(source, COUNT, Limits(120, 10))["rows"] == [[3]]
 
 
 @over(QUICK)
