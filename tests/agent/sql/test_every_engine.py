@@ -50,7 +50,7 @@ def test_a_percent_sign_and_a_colon_are_text(source: Source) -> None:
 
 @over(STREAMING)
 def test_no_more_rows_than_the_limit(source: Source) -> None:
-    result = run(source, "SELECT a.n FROM sphinx_numbers a, sphinx_numbers b", Limits(5, 300))
+    result = run(source, "SELECT a.n FROM sphinx_numbers a, sphinx_numbers b", Limits(60, 300))
     assert len(result["rows"]) == 300
     assert result["truncated"] is True
     assert source.execute(COUNT)["rows"] == [[3]]
