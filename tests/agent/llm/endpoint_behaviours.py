@@ -125,11 +125,23 @@ BEHAVIOURS = [
         "requests", "temperature rejected (o-series)",
         rejects(has_temperature, "Unsupported value: 'temperature' does not support 0.0 with this model."),
     ),
+    Behaviour(
+        "requests", "temperature rejected as an unknown parameter",
+        rejects(has_temperature, "Unsupported parameter: 'temperature' is not supported with this model.", 422),
+    ),
     Behaviour("requests", "temperature must be above 0", rejects(has_temperature, "`temperature` has to be positive")),
     Behaviour("requests", "system role rejected", rejects(has_system, "System role not supported")),
     Behaviour(
+        "requests", "system role rejected by the chat template",
+        rejects(has_system, "Jinja Exception: System role not supported", 500),
+    ),
+    Behaviour(
         "requests", "developer instructions not enabled",
         rejects(has_system, "Developer instruction is not enabled for models/gemma-3-27b-it"),
+    ),
+    Behaviour(
+        "requests", "system messages rejected",
+        rejects(has_system, "Unexpected role 'system' in messages"),
     ),
     Behaviour(
         "requests", "roles must alternate",
@@ -190,8 +202,10 @@ BEHAVIOURS = [
     Behaviour("requests", "every request rejected", rejects(any_request, "no"), error="no"),
     Behaviour("requests", "every request rejected, tools", rejects(any_request, "no"), error="no", steps=True),
     Behaviour("requests", "every request fails with 500", rejects(any_request, "boom", 500), error="boom"),
+    Behaviour("requests", "every request fails with 501", rejects(any_request, "nope", 501), error="nope"),
     Behaviour("requests", "wrong key", rejects(any_request, "Incorrect API key", 401), error="Incorrect API key"),
     Behaviour("requests", "no permission", rejects(any_request, "no access", 403), error="no access"),
+    Behaviour("requests", "payment required", rejects(any_request, "Insufficient Balance", 402), error="Balance"),
     Behaviour("requests", "unknown model", rejects(any_request, "The model `x` does not exist", 404), error="`x`"),
     Behaviour("requests", "method not allowed", rejects(any_request, "Method Not Allowed", 405), error="Not Allowed"),
     # Reasoning
@@ -304,9 +318,11 @@ BEHAVIOURS = [
     Behaviour("replies", "an error in a 200", sends('{"error": {"message": "quota used up", "code": 429}}'),
               error="quota used up.*DATASPHINX_LLM"),
     Behaviour("replies", "an error text in a 200", sends('{"error": "model is loading"}'), error="model is loading"),
+    Behaviour("replies", "a detail in a 200", sends('{"detail": "Not authenticated"}'), error="Not authenticated"),
     Behaviour("replies", "an error in a stream", sends('data: {"error": {"message": "overloaded"}}\n\n', **{
         "Content-Type": "text/event-stream"}), error="overloaded"),
     Behaviour("replies", "no choices", sends('{"id": "1", "choices": []}'), error="choices.*DATASPHINX_LLM_BASE_URL"),
+    Behaviour("replies", "null choices", sends('{"id": "1", "choices": null}'), error="DATASPHINX_LLM_BASE_URL"),
     Behaviour("replies", "another API", sends('{"message": {"content": "hi"}, "done": true}'), error="done"),
     Behaviour("replies", "plain text", sends("OK", **{"Content-Type": "text/plain"}), error="'OK'"),
     Behaviour("replies", "an empty body", sends(""), error="DATASPHINX_LLM"),

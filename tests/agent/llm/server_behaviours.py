@@ -14,10 +14,12 @@ from tests.agent.llm.endpoint_behaviours import (
     Behaviour,
     calls,
     completion,
+    has_format,
     has_schema,
     has_system,
     has_temperature,
     has_tools,
+    has_twins,
     says,
     sends,
     streams,
@@ -141,6 +143,13 @@ BODY = {
 
 # ---------------------------------------------------------------- rejected parts of a statement request
 REJECTED: list[Behaviour] = [
+    Behaviour("temperature", "OpenAI o3: only the default temperature",
+        refuses((has_temperature, 400, openai_error(
+            "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is "
+            "supported.", "unsupported_value", "temperature")))),
+    Behaviour("temperature", "TGI: temperature must be strictly positive",
+        refuses((is_zero, 422,
+            {"error": "Input validation error: `temperature` must be strictly positive", "error_type": "validation"}))),
     Behaviour("temperature", "Zhipu GLM: Chinese text, a code as text",
         refuses((is_zero, 400, {"error": {"code": "1210", "message": "API 调用参数有误，请检查文档。temperature参数非法。"}}))),
     Behaviour("system", "llama.cpp with a Jinja exception (500)",
@@ -153,6 +162,11 @@ REJECTED: list[Behaviour] = [
             "error": 'Error rendering prompt with jinja template: "Only user and assistant roles are '
                 "supported!\".\n\nThis is usually an issue with the model's prompt template. If you are "
                 "using a popular model, you can try to search the model under lmstudio-community"}))),
+    Behaviour("system", "Bedrock gateway: no system messages",
+        refuses((has_system, 400, {
+            "detail": "An error occurred (ValidationException) when calling the Converse operation: This model "
+                "doesn't support system messages. Try again without a system message or use a model that "
+                "supports system messages."}))),
     Behaviour("system", "o1-preview: no system role and then no temperature",
         refuses((has_system, 400, openai_error(
             "Unsupported value: 'messages[0].role' does not support 'system' with this model.", "unsupported_value",
@@ -160,12 +174,20 @@ REJECTED: list[Behaviour] = [
             (has_temperature, 400, openai_error(
                 "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is "
                 "supported.", "unsupported_value", "temperature"))), first=3),
+    Behaviour("roles", "Perplexity: messages should alternate",
+        refuses((has_twins, 400, {"error": {
+            "message": "After the (optional) system message(s), user or tool message(s) should alternate with "
+                "assistant message(s).", "type": "invalid_message", "code": 400}}))),
     Behaviour("roles", "Mistral: the last role must be user or tool",
         refuses((ends_wrong, 400, vllm_error(
             "Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant", 3230,
             "invalid_request_message_order")))),
     Behaviour("roles", "Qwen3.5 template: the system message must be at the beginning",
         refuses((starts_late, 400, vllm_error("System message must be at the beginning.")))),
+    Behaviour("format", "Groq: json_validate_failed while a format is demanded",
+        refuses((has_format, 400, {"error": {
+            "message": "Failed to generate JSON. Please adjust your prompt. See 'failed_generation' for more details.",
+            "type": "invalid_request_error", "code": "json_validate_failed", "failed_generation": ""}})), first=3),
     Behaviour("format", "json_object demands the word json",
         refuses((has_schema, 400, openai_error(
             "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.", None,
@@ -173,6 +195,11 @@ REJECTED: list[Behaviour] = [
             (no_word_json, 400, openai_error(
                 "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'.",
                 None, "messages"))), first=3),
+    Behaviour("format", "DashScope: <400> InternalError.Algo.InvalidParameter",
+        refuses((has_schema, 400, {"error": {"code": "invalid_parameter_error", "param": None,
+            "message": "<400> InternalError.Algo.InvalidParameter: 'response_format.type' Invalid value: "
+                "'json_schema'. Supported values are: 'json_object' and 'text'.", "type": "invalid_request_error"},
+            "id": "chatcmpl-1", "request_id": "1"}))),
     Behaviour("format", "TGI: a Rust deserialiser's plain text",
         refuses((has_schema, 422,
             "Failed to deserialize the JSON body into the target type: response_format.type: unknown variant "
@@ -200,9 +227,20 @@ REJECTED: list[Behaviour] = [
     Behaviour("format", "vLLM: the grammar does not compile (xgrammar)",
         refuses((has_schema, 400,
             vllm_error("The provided JSON schema contains features not supported by xgrammar.")))),
+    Behaviour("format", "llama.cpp: JSON schema conversion failed",
+        refuses((has_schema, 400, {"error": {"code": 400,
+            "message": 'JSON schema conversion failed:\nUnrecognized schema: {"not":{}}',
+            "type": "invalid_request_error"}}))),
     Behaviour("format", "LM Studio MLX: no schema, and json_object is not a type",
         refuses((has_schema, 400, {"error": "Failed to process response_format: error compiling grammar"}),
             (is_object, 400, {"error": "'response_format.type' must be 'json_schema' or 'text'"})), first=3),
+    Behaviour("format", "LocalAI: 500 when response_format cannot be read",
+        refuses((has_schema, 500, {"error": {"code": 500,
+            "message": "failed reading parameters from request: json: cannot unmarshal object into Go struct field "
+                "OpenAIRequest.response_format of type string", "type": ""}}),
+            (is_object, 500, {"error": {"code": 500,
+                "message": "failed reading parameters from request: json: cannot unmarshal object into Go struct "
+                    "field OpenAIRequest.response_format of type string", "type": ""}})), first=3),
     Behaviour("format", "json_schema is ignored and answered with prose, json_object works",
         lambda request: completion(
             {"content": TEXT if not has_schema(request) else "Sure! The statement is: `SELECT 8`"})),
@@ -210,10 +248,23 @@ REJECTED: list[Behaviour] = [
 
 # ---------------------------------------------------------------- rejected parts of a step request
 _STEPS_REJECTED: list[tuple[str, int, list[Rule]]] = [
+    ("Ollama: the model does not support tools", 2,
+        [(has_tools, 400,
+            openai_error("registry.ollama.ai/library/gemma3:latest does not support tools", None, None, "api_error"))]),
+    ("llama.cpp without --jinja (500)", 2,
+        [(has_tools, 500,
+            {"error": {"code": 500, "message": "tools param requires --jinja flag", "type": "server_error"}})]),
     ("old vLLM: neither required nor auto", 3,
         [(forces_tool, 400, vllm_error('Value error, `tool_choice` must either be a named tool, "auto", or "none".')),
             (has_tools, 400,
                 vllm_error('"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'))]),
+    ("Anthropic layer: thinking and forced tool use", 2,
+        [(forces_tool, 400,
+            openai_error("Thinking may not be enabled when tool_choice forces tool use.", "invalid_request_error"))]),
+    ("Bedrock gateway: no tool use", 2,
+        [(has_tools, 400, {
+            "detail": "An error occurred (ValidationException) when calling the Converse operation: This model "
+                "doesn't support tool use."})]),
     ("Gemini: unknown name additionalProperties in the tools", 2,
         [(has_additional, 400, google_error(
             'Invalid JSON payload received. Unknown name "additionalProperties" at '
@@ -235,32 +286,42 @@ STEPS_REJECTED = [
 # ---------------------------------------------------------------- what models write instead of the JSON
 SAID: list[tuple[str, str]] = [
     ("a fence of tildes", f"~~~json\n{TEXT}\n~~~"),
+    ("a fence in capitals with CRLF", f"```JSON\r\n{TEXT}\r\n```"),
     ("a fence that is never closed", f"```json\n{TEXT}"),
+    ("a fence only at the end", f"{TEXT}\n```"),
     ("Seed-OSS: seed:think", f"<seed:think>{WRONG} {WRONG_JSON}</seed:think>{TEXT}"),
     ("Gemma 4: channel thought", f"<|channel>thought\n{WRONG} {WRONG_JSON}<channel|>{TEXT}"),
     ("Hermes: scratch_pad", f"<scratch_pad>\n{WRONG}\n{WRONG_JSON}\n</scratch_pad>\n{TEXT}"),
     ("Reflection: thinking, reflection, output",
         f"<thinking>{WRONG_JSON}\n<reflection>That is wrong.</reflection></thinking>\n<output>{TEXT}</output>"),
+    ("Granite 3.2: thought process and response",
+        f"Here is my thought process:\n{WRONG}\n{WRONG_JSON}\n\nHere is my response:\n{TEXT}"),
     ("Granite 3.3: think and response", f"<think>{WRONG} {WRONG_JSON}</think><response>{TEXT}</response>"),
     ("GLM-4.5V: box", f"<think>{WRONG}</think>\n<answer><|begin_of_box|>{TEXT}<|end_of_box|></answer>"),
     ("Phi-4-reasoning: Thought and Solution",
         f"<|begin_of_thought|>\n{WRONG}\n{WRONG_JSON}\n<|end_of_thought|>\n<|begin_of_solution|>\n{TEXT}\n<|end_of_solution|>"),
     ("Llama: a header leaks", f"<|start_header_id|>assistant<|end_header_id|>\n\n{TEXT}<|eot_id|>"),
     ("ChatML: im_end leaks", f"{TEXT}<|im_end|>\n"),
+    ("Gemma: end_of_turn leaks", f"```json\n{TEXT}\n```<end_of_turn>"),
+    ("Mistral: </s> leaks", f" {TEXT}</s>"),
     ("ChatML: the model goes on as the user", f"{TEXT}<|im_end|>\n<|im_start|>user\nThanks, and SELECT 7?<|im_end|>"),
     ("an invalid escape in a string",
         "{\"sql\": \"SELECT 8\", \"assumptions\": [\"it\\'s the sales\\_table\"], \"off_topic\": false}"),
     ("the last brace is missing", '{"sql": "SELECT 8", "assumptions": [], "off_topic": false'),
+    ("one brace too many", TEXT + "}"),
     ("doubled braces, as in a template", '{{"sql": "SELECT 8", "assumptions": [], "off_topic": false}}'),
     ("the SQL in an XML tag", f"<think>{WRONG}</think>\n<sql>SELECT 8</sql>"),
     ("SQL: prefix", "SQL: SELECT 8"),
     ("bold field names", "**SQL:**\n```sql\nSELECT 8\n```\n**Assumptions:** none\n**Off topic:** false"),
+    ("braces in the prose before", f"The placeholder {{value}} stands for a number. Result: {TEXT}"),
     ("the schema is repeated first",
         'Schema: {"type": "object", "properties": {"sql": {"type": "string"}}}\n\nAnswer:\n' + TEXT),
 ]  # fmt: skip
 FIELDS: list[tuple[str, Any]] = [
     ("camel case", {"sql": "SELECT 8", "assumptions": [], "offTopic": False}),
     ("sql_query", {"sql_query": "SELECT 8", "assumptions": [], "off_topic": False}),
+    ("reasoning first", {"reasoning": "Not SELECT 7.", **SQL}),
+    ("properties around", {"properties": SQL}),
     ("the schema with values", {"type": "object", "title": "GeneratedSQL", "properties": SQL}),
     ("a function call of the schema's name", {"name": "GeneratedSQL", "arguments": SQL}),
     ("Llama: parameters", {"name": "GeneratedSQL", "parameters": SQL}),
@@ -276,18 +337,34 @@ WRITTEN: list[Behaviour] = [
 # ---------------------------------------------------------------- shapes of a completion with a statement
 SHAPES: list[Behaviour] = [
     Behaviour("shape", "Ollama: thinking beside", says(TEXT, thinking=WRONG_JSON)),
+    Behaviour("shape", "Databricks: reasoning and text parts",
+        says([{"type": "reasoning", "summary": [{"type": "summary_text", "text": WRONG_JSON}]},
+            {"type": "text", "text": TEXT}])),
     Behaviour("shape", "text parts that cut the JSON",
         says([{"type": "text", "text": TEXT[:15]}, {"type": "text", "text": TEXT[15:]}])),
     Behaviour("shape", "output_text part", says([{"type": "output_text", "text": TEXT, "annotations": []}])),
     Behaviour("shape", "content is an object", says(SQL)),
     Behaviour("shape", "LiteLLM for Claude: a json_tool_call", calls({"name": "json_tool_call", "arguments": TEXT})),
+    Behaviour("shape", "tool_calls is an empty list",
+        says(TEXT, tool_calls=[], function_call=None, audio=None, annotations=[])),
     Behaviour("shape", "finish_reason is null", choice({"content": TEXT}, None)),
+    Behaviour("shape", "finish_reason missing, stop_reason instead",
+        lambda request: completion(
+            {}, choices=[{"message": {"role": "assistant", "content": TEXT}, "stop_reason": 128009}])),
+    Behaviour("shape", "usage is odd",
+        sends(json.dumps({**BODY, "usage": {"prompt_tokens": "12", "completion_tokens": None, "queue_time": 0.1}}))),
+    Behaviour("shape", "error is null beside the choices",
+        sends(json.dumps({**BODY, "error": None, "code": 0, "message": "success"}))),
+    Behaviour("shape", "Azure: content filter results beside",
+        sends(json.dumps({**BODY, "prompt_filter_results": [{"prompt_index": 0,
+            "content_filter_results": {"hate": {"filtered": False, "severity": "safe"}}}]}))),
     Behaviour("body", "OpenRouter: white space keeps the connection alive",
         sends("\n         \n" * 30 + json.dumps(BODY))),
     Behaviour("body", "OpenRouter: comments before the JSON",
         sends(": OPENROUTER PROCESSING\n\n" * 3 + json.dumps(BODY))),
     Behaviour("body", "a byte order mark before the JSON", sends("\ufeff" + json.dumps(BODY))),
     Behaviour("body", "JSON as text/html", sends(json.dumps(BODY), **HTML)),
+    Behaviour("body", "JSON called an event stream", sends(json.dumps(BODY), **{"Content-Type": "text/event-stream"})),
     Behaviour("body", "one event with a whole completion", sends(sse(BODY), **{"Content-Type": "text/event-stream"})),
     Behaviour("body", "NaN in logprobs",
         sends(json.dumps({**BODY, "choices": [{**BODY["choices"][0], "logprobs": float("nan")}]}))),
@@ -336,6 +413,9 @@ CALLED: list[tuple[str, Any]] = [
     ("flat: the name beside the type",
         says(None, tool_calls=[{"id": "1", "type": "function", "name": "get_schema", "arguments": ARGS}])),
     ("tool_calls is one object", says(None, tool_calls={"id": "1", "type": "function", "function": CALL})),
+    ("an empty call before",
+        says(None, tool_calls=[{"id": "0", "type": "function", "function": {"name": "", "arguments": ""}},
+            {"id": "1", "type": "function", "function": CALL}])),
     ("Anthropic: a tool_use part",
         says([{"type": "text", "text": "I look."},
             {"type": "tool_use", "id": "toolu_1", "name": "get_schema", "input": ARGUMENTS}])),
@@ -420,23 +500,45 @@ ERRORS: list[tuple[str, Any, str]] = [
         fails(400, google_error("API key not valid. Please pass a valid API key.",
             details=[{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"}])),
         setting("API key not valid")),
+    ("vLLM: Unauthorized as the whole error", fails(401, '{"error":"Unauthorized"}'), setting("Unauthorized")),
     ("MiniMax: login fail with 200",
         fails(200,
             '{"id":"","choices":null,"created":0,"model":"","object":"","usage":null,"base_resp":{"status_code":1004,"status_msg":"login '
             "fail: Please carry the API secret key in the 'Authorization' field of the request header\"}}"),
         "login fail"),
+    ("OpenAI: country not supported",
+        fails(403, openai_error("Country, region, or territory not supported", "unsupported_country_region_territory",
+            None, "request_forbidden")), "Country, region, or territory not supported"),
     # the model
     ("OpenAI: not a chat model",
         fails(404, openai_error(
             "This is not a chat model and thus not supported in the v1/chat/completions endpoint. Did you mean to use "
             "v1/completions?", None, "model")), setting("not a chat model")),
+    ("Azure: no such deployment",
+        fails(404,
+            '{"error":{"code":"DeploymentNotFound","message":"The API deployment for this resource does not exist. '
+            'If you created the deployment within the last 5 minutes, please wait a moment and try again."}}'),
+        setting("API deployment for this resource does not exist")),
     # the address
     ("Ollama: 404 page not found", fails(404, "404 page not found", **PLAIN), setting("404 page not found")),
+    ("LM Studio: unexpected endpoint with 200",
+        fails(200, '{"error":"Unexpected endpoint or method. (POST /chat/completions)"}'),
+        setting("Unexpected endpoint or method")),
+    ("Express: Cannot POST",
+        fails(404,
+            '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>Error</title>\n</head>\n'
+            "<body>\n<pre>Cannot POST /chat/completions</pre>\n</body>\n</html>\n", **HTML), setting("Cannot POST")),
+    ("Open WebUI: its page with 200", fails(200, WEBUI, **HTML), setting("Open WebUI")),
     ("nginx: plain HTTP to an HTTPS port",
         fails(400, NGINX.format("400 The plain HTTP request was sent to HTTPS port"), **HTML),
         setting("plain HTTP request was sent to HTTPS port")),
+    ("the list of models", fails(200, '{"object":"list","data":[{"id":"my-model","object":"model"}]}'), "my-model"),
     # proxies
     ("a login page with 401", fails(401, LOGIN, **HTML), setting("Sign in to your account")),
+    ("Cloudflare: Just a moment",
+        fails(403, CLOUDFLARE,
+            **{"Content-Type": "text/html; charset=UTF-8", "Server": "cloudflare", "cf-mitigated": "challenge"}),
+        "Just a moment"),
     ("Cloudflare: 524",
         fails(524,
             "<!DOCTYPE html><html><head><title>llm.example.com | 524: A timeout "
@@ -449,6 +551,11 @@ ERRORS: list[tuple[str, Any, str]] = [
             "You exceeded your current quota, please check your plan and billing details. For more information on "
             "this error, read the docs: https://platform.openai.com/docs/guides/error-codes/api-errors.",
             "insufficient_quota", None, "insufficient_quota")), "exceeded your current quota"),
+    ("OpenRouter: more credits",
+        fails(402,
+            '{"error":{"message":"This request requires more credits, or fewer max_tokens. You requested up to 65536 '
+            "tokens, but can only afford 1234. To increase, visit https://openrouter.ai/settings/credits and upgrade "
+            'to a paid account","code":402}}'), "requires more credits"),
     ("Groq: rate limit for minutes",
         fails(429, openai_error(
             "Rate limit reached for model `llama-3.3-70b-versatile` in organization `org_1` service tier `on_demand` "
@@ -466,13 +573,30 @@ ERRORS: list[tuple[str, Any, str]] = [
             "This model's maximum context length is 4096 tokens. However, your messages resulted in 5120 tokens. "
             "Please reduce the length of the messages.", "context_length_exceeded", "messages")),
         "maximum context length"),
+    ("TGI: inputs too long",
+        fails(422,
+            '{"error":"Input validation error: `inputs` must have less than 4096 tokens. Given: '
+            '5120","error_type":"validation"}'), "must have less than 4096 tokens"),
     ("llama.cpp: Loading model",
         fails(503, '{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}'), "Loading model"),
+    ("Ollama: not enough memory",
+        fails(500, openai_error("model requires more system memory (48.2 GiB) than is available (15.1 GiB)", None, None,
+            "api_error")), "requires more system memory"),
     # errors inside a 200
+    ("OpenRouter: provider error with 200",
+        fails(200,
+            '{"error":{"message":"Provider returned error","code":502,"metadata":{"raw":"upstream connect error or '
+            'disconnect/reset before headers","provider_name":"DeepInfra"}},"user_id":"user_1"}'),
+        "upstream connect error|Provider returned error"),
     ("OpenRouter: an error in the choice",
         choice({"content": ""}, "error",
             error={"code": 502, "message": "Upstream error from Chutes: no instances available"}),
         "no instances available"),
+    ("a gateway's code and msg with 200",
+        fails(200, '{"code":40301,"msg":"该应用未授权访问此模型 (app not authorised)","data":null}'), "app not authorised"),
+    ("API Gateway: a Lambda's answer with 200",
+        fails(200, '{"errorMessage":"2025-01-01T00:00:00Z 1a2b Task timed out after 29.03 seconds"}'),
+        "Task timed out"),
     # refusals, filters, emptiness
     ("Azure: the prompt is filtered",
         fails(400, {"error": {
@@ -483,11 +607,17 @@ ERRORS: list[tuple[str, Any, str]] = [
             "innererror": {"code": "ResponsibleAIPolicyViolation"}}}), "content management policy"),
     ("Gemini: prohibited content",
         choice({"content": None}, "content_filter: PROHIBITED_CONTENT"), "(?i:content.?filter)"),
+    ("only white space", says("\n\n   \n"), "(?i:empty|nothing|no (text|content|answer))"),
     ("null as the body", fails(200, "null"), "."),
     ("a body cut in the middle", fails(200, json.dumps(BODY)[:120]), "."),
     ("thinking used up the tokens",
         choice({"content": f"<think>\n{WRONG} {WRONG_JSON} And then"}, "length"),
         "(?i:length|token|cut|truncat|limit)"),
+    ("the statement is cut",
+        choice({"content": '{"sql": "SELECT a, b, c FROM some_table WHERE'}, "length"),
+        "(?i:length|token|cut|truncat|limit)"),
+    ("small talk",
+        says("Hello! I'm Qwen, created by Alibaba Cloud. How can I assist you today?"), "created by Alibaba Cloud"),
 ]  # fmt: skip
 FAILURES = [Behaviour("errors", name, answer, error=error) for name, answer, error in ERRORS]
 
