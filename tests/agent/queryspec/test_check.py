@@ -58,6 +58,7 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     (filtered("status", "=", "\ud800"), "filters[0].value", "surrogates"),
     (filtered("status", "contains", "a\0b"), "filters[0].value", "NUL"),
     (filtered("id", "similar", 1), "filters[0].op", "an operator is expected: = !="),
+    ({"filters": [{"col": "id", "value": 1}]}, "filters[0].op", "an operator is expected"),
     (filtered("id", "in", []), "filters[0].value", "at least 1"),
     (filtered("id", "in", list(range(501))), "filters[0].value", "at most 500"),
     (filtered("id", "in", [1, None]), "filters[0].value[1]", "a text, a number"),
@@ -84,6 +85,7 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"joins": [{"dataset": "orders", "on": {"id": "id"}}]}, "joins[0].dataset", "already read"),
     ({"joins": [JOIN, JOIN]}, "joins[1].dataset", "already read"),
     ({"joins": [{**JOIN, "on": {"custmer_id": "id"}}]}, "joins[0].on", "(nearest: customer_id"),
+    ({"joins": [{**JOIN, "on": {"customer_id": "ids"}}]}, "joins[0].on", "no column ids (nearest: id"),
     ({"joins": [{**JOIN, "on": {"paid": "id"}}]}, "joins[0].on", "paid (boolean) cannot be compared with id (number)"),
     ({"joins": [REGIONS, JOIN]}, "joins[0].on", "no column region id"),
     (
@@ -94,6 +96,7 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     # Filters
     (filtered("stats", "=", "open"), "filters[0].col", "there is no column stats (nearest: status"),
     (filtered("id", "=", "1"), "filters[0].value", "id holds number: a number is expected"),
+    (filtered("id", "=", True), "filters[0].value", "a number is expected"),
     (filtered("status", "=", 1), "filters[0].value", "a text is expected"),
     (filtered("paid", "=", "yes"), "filters[0].value", "true or false"),
     (filtered("paid", ">", True), "filters[0].op", "cannot be ordered"),
@@ -105,6 +108,7 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     (filtered("created", "=", "2024-01-01T00:00:00Z"), "filters[0].value", "without a zone"),
     (filtered("created", "<=", "9999-12-31"), "filters[0].value", "no day follows"),
     (filtered("id", "contains", "1"), "filters[0].op", "contains applies only to text"),
+    (filtered("id", "matches", "1"), "filters[0].op", "matches applies only to text"),
     (filtered("status", "matches", "(a"), "filters[0].value", "the regular expression is invalid"),
     ({"filters": [{"col": "id", "op": "=", "other": "ids"}]}, "filters[0].other", "there is no column ids"),
     ({"filters": [{"col": "id", "op": "=", "other": "status"}]}, "filters[0].other", "the types differ"),
@@ -178,6 +182,7 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"aggregations": [COUNT, COUNT]}, "aggregations[1].as", "there is a column count already"),
     (aggregated("percentile", "id"), "aggregations[0].p", "percentile needs p"),
     (aggregated("median", "id", p=0.5), "aggregations[0].p", "only percentile takes p"),
+    (aggregated("median", "status"), "aggregations[0].col", "median takes number"),
     (aggregated("corr", "id"), "aggregations[0].col", "corr takes two columns"),
     (aggregated("corr", ["id", "status"]), "aggregations[0].col[1]", "corr takes number"),
     (aggregated("sum", ["id", "status"]), "aggregations[0].col", "only nunique and corr take several"),
@@ -185,6 +190,7 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     (aggregated("sum", "id", order_by="id"), "aggregations[0].order_by", "only first and last"),
     (aggregated("last", "id", order_by="dat"), "aggregations[0].order_by", "there is no column dat"),
     (aggregated("last", "paid", order_by="id"), "aggregations[0].col", "paid holds boolean"),
+    (aggregated("mode", "*"), "aggregations[0].col", "only count takes *"),
     (
         aggregated("sum", "id", where=[{"col": "stats", "op": "=", "value": "x"}]),
         "aggregations[0].where[0].col",
