@@ -128,9 +128,8 @@ class QueryReader:
         self._secret_names = _with_aliases(catalog.secret_names, tree)
         self._level = 0
         self._found: dict[tuple[int, int], tuple[exp.Column, exp.Select, Any]] = {}
-        self.conditions: list[QueryCondition] = []
-        self._of: list[set[_Origin | int]] = []
-        """Where the columns of each of them come from."""
+        self._told: list[tuple[QueryCondition, set[_Origin | int]]] = []
+        """The conditions with words, each with where its columns come from."""
         self.others: list[tuple[exp.Expr, exp.Select]] = []
         """The conditions without words, with the queries that they belong to."""
         self.has_more = False
@@ -204,6 +203,11 @@ class QueryReader:
         ctes = [self.ctes.get(table.name.lower()) for table in query.find_all(exp.Table) if not table.db]
         return any(self._has_conditions(cte, depth + 1) for cte in ctes if cte)
 
+    @property
+    def conditions(self) -> list[QueryCondition]:
+        """The conditions with words."""
+        return [condition for condition, _ in self._told]
+
     def _add(self, node: exp.Expr, select: exp.Select, *, is_wordless: bool = False) -> None:
         if _joins_columns(node):
             return
@@ -212,13 +216,11 @@ class QueryReader:
             self.others.append((node, select))
         elif condition not in self.conditions:
             origins = self._origins(node, select)
-            ranges = (each for each, of in zip(self.conditions, self._of, strict=True) if of != origins)
-            if any(_range(each, condition) for each in ranges):
+            if any(of != origins and _range(each, condition) for each, of in self._told):
                 # Columns of two tables that have the same words have no range together.
                 self.others.append((node, select))
-                return
-            self.conditions.append(condition)
-            self._of.append(origins)
+            else:
+                self._told.append((condition, origins))
 
     def _condition(self, node: exp.Expr, select: exp.Select) -> QueryCondition | None:
         node = _as_test(_as_in(node.unnest()))
@@ -269,7 +271,7 @@ class QueryReader:
         if table is None or not self.names_tables or table in map(self.table, others):
             return None
         inner = copy(self)
-        inner.conditions, inner._of, inner.others, inner.has_more, inner._level = [], [], [], False, self._level + 1
+        inner._told, inner.others, inner.has_more, inner._level = [], [], False, self._level + 1
         inner.read(query)
         if inner.others or inner.has_more:
             return None
@@ -685,9 +687,7 @@ def _as_test(node: exp.Expr) -> exp.Expr:
     MySQL's functions return 0 or 1, and those for a place return 0 if there is none.
     """
     call, number = node.this, constant(node.expression) if isinstance(node, exp.Binary) else None
-    is_position = (
-        isinstance(call, exp.StrPosition) or isinstance(call, exp.Anonymous) and call.name.upper() == _POSITION
-    )
+    is_position = isinstance(call, exp.StrPosition) or _called(call) == _POSITION
     if number not in (0, 1) or not is_position and not (isinstance(call, exp.Func) and _array(call)):
         return node
     holds, fails = ((exp.GT, exp.NEQ), (exp.EQ, exp.LTE)) if number == 0 else ((exp.GTE, exp.EQ), (exp.LT, exp.NEQ))
