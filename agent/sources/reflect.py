@@ -43,9 +43,10 @@ def reflect(
     Without `schemas`, all schemas visible to the account are read, except system schemas; on MySQL and MariaDB, where a
     schema is a database, only the database of the URL. Unreadable objects are left out and listed in `warnings`.
     """
-    with database.inspector() as inspector, warnings.catch_warnings():
-        # Warnings about invalid foreign keys in the database are of no use to users.
-        warnings.simplefilter("ignore", SAWarning)
+    # Warnings about invalid foreign keys in the database are of no use to users. A block of `catch_warnings` would end
+    # the blocks of other threads.
+    warnings.filterwarnings("ignore", category=SAWarning, module=r"datasphinx\.agent\.")
+    with database.inspector() as inspector:
         default = inspector.default_schema_name or database.default_schema
         reader = _Reader(inspector, default, database.kind, progress)
         tables = reader.with_storage(reader.read(_schemas_to_read(inspector, default, database.kind, schemas)))

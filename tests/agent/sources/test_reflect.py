@@ -1,6 +1,7 @@
 """Reflection of a schema: warnings for unreadable objects, an error if the database does not answer."""
 
 import sqlite3
+import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -132,6 +133,23 @@ def test_a_table_that_disappears_meanwhile(tmp_path: Path, monkeypatch: pytest.M
     catalog = reflect(Database(url(path)))
     assert list(catalog.tables) == ["a"]
     assert catalog.warnings == ("b is left out: it cannot be reflected",)
+
+
+def test_filters_of_warnings_that_another_thread_sets_meanwhile_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = make_database(tmp_path, "CREATE TABLE a (id INTEGER(1))")  # SQLAlchemy warns of the 1
+    read = SQLite.columns
+
+    def filter_then_read(engine: SQLite, inspector: Inspector, tables: Sequence[str]) -> Mapping[Any, list[Any]]:
+        warnings.filterwarnings("ignore", message="of another thread")
+        return read(engine, inspector, tables)
+
+    monkeypatch.setattr(SQLite, "columns", filter_then_read)
+
+    assert reflect(Database(url(path))).warnings == ()
+
+    warnings.warn("of another thread", stacklevel=1)
 
 
 def test_one_table_that_fails_costs_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
