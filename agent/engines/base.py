@@ -491,8 +491,8 @@ class Engine:
         """Return schema, table, column and type of columns with a type that SQLAlchemy does not know."""
         return frozenset()
 
-    def columns(self, inspector: "Inspector", tables: Sequence[str]) -> Mapping[Any, list[Any]] | None:
-        """Return the columns of `tables` of the default schema as SQLAlchemy does; None to read them with it."""
+    def columns(self, inspector: "Inspector", tables: Sequence[str]) -> Iterable[tuple[Any, list[Any]]] | None:
+        """Return each of `tables` of the default schema with its columns as SQLAlchemy does; None to read with it."""
         return None
 
     def foreign_keys(self, connection: "Connection", tables: Sequence[str]) -> Mapping[Any, list[Any]] | None:

@@ -2,7 +2,7 @@
 
 import re
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
@@ -240,19 +240,21 @@ class SQLite(Engine):
         """Return the name with the version of the library."""
         return f"SQLite {sqlite3.sqlite_version}"
 
-    def columns(self, inspector: "Inspector", tables: Sequence[str]) -> Mapping[Any, list[Any]]:
+    def columns(self, inspector: "Inspector", tables: Sequence[str]) -> Iterator[tuple[Any, list[Any]]]:
         """Read them at once, and the first table with each type, and generated columns, with SQLAlchemy."""
         from sqlalchemy import Connection, bindparam, text
 
         assert isinstance(inspector.bind, Connection)
         statement = text(_COLUMNS).bindparams(bindparam("tables", expanding=True))
-        rows = inspector.bind.execute(statement, {"tables": list(tables)}).fetchall()
+        cursor = inspector.bind.execute(statement, {"tables": list(tables)}).cursor
+        # The garbage collector follows the rows of SQLAlchemy, but not those of the driver.
+        rows = cursor.fetchall() if cursor else ()
         types: dict[str, Any] = {}
-        found: dict[tuple[None, str], list[Any]] = {}
+        found: list[Any]
         for table, group in groupby(rows, key=itemgetter(0)):
             columns = list(group)
             if types.keys() >= {row[2] for row in columns} and not any(row[6] for row in columns):
-                found[None, table] = [
+                found = [
                     {
                         "name": name,
                         "type": types[kind],
@@ -263,9 +265,9 @@ class SQLite(Engine):
                     for _, name, kind, is_required, default, position, _ in columns
                 ]
             else:
-                found[None, table] = inspector.get_columns(table)
-                types |= {row[2]: column["type"] for row, column in zip(columns, found[None, table], strict=True)}
-        return found
+                found = inspector.get_columns(table)
+                types |= {row[2]: column["type"] for row, column in zip(columns, found, strict=True)}
+            yield (None, table), found
 
     def foreign_keys(self, connection: "Connection", tables: Sequence[str]) -> Mapping[Any, list[Any]]:
         """Read them at once; SQLAlchemy would scan the whole schema for each table."""
@@ -286,9 +288,9 @@ class SQLite(Engine):
     def comments(self, connection: "Connection", tables: Sequence[str]) -> Mapping[str, Mapping[str, str]]:
         """Return the comments in the statements that created `tables`, which are stored as they were written."""
         wanted = set(tables)
-        written = [(str(name), str(sql or "")) for name, sql in connection.exec_driver_sql(_TABLES) if name in wanted]
         # Parsing takes a millisecond for each table.
-        return {name: _comments(sql) for name, sql in written if "--" in sql or "/*" in sql}
+        written = connection.exec_driver_sql(f"{_TABLES} AND (instr(sql, '--') OR instr(sql, '/*'))")
+        return {str(name): _comments(str(sql)) for name, sql in written if name in wanted}
 
     def storage(self, connection: "Connection", default: str) -> Storage:
         """Return virtual tables and their shadow tables, which are in the schema `default`."""

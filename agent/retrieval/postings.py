@@ -2,9 +2,9 @@
 
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, count
+from itertools import chain, count, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,19 +43,21 @@ class Identifiers:
     def __init__(self, names: Iterable[str], comments: Iterable[str] = ()) -> None:
         """Collect the vocabulary from `names` and the longer words of `comments`."""
         self._spelt = {name: tuple(spelt_words(name)) for name in names}
-        spelt = {word for words_of_name in self._spelt.values() for word in words_of_name}
+        spelt = set(chain.from_iterable(self._spelt.values()))
         described = {word for comment in comments for word in spelt_words(comment) if not is_function_word(word)}
         known = {word for word in spelt if len(word) >= _MIN_PART_LENGTH} | _COMMON
         known |= {word for word in described if len(word) >= _MIN_STEM_LENGTH}
         self._vocabulary = known | {form for word in known for form in _number_forms(word)}
         self._prefixes = self._shared_prefixes(spelt)
         self._terms: dict[str, tuple[str, ...]] = {}
-        self._parts_of: dict[str, list[str]] = {}
+        self._known: set[str] = set()
+        self._compounds: dict[str, list[str]] = {}
+        """The words of which a known word consists, if there are several."""
         self.spellings: dict[str, str] = {}
         """One spelling for the stem of each single word."""
 
     def terms(self, name: str) -> tuple[str, ...]:
-        """Return the stems of the words in `name`, followed by each pair of adjacent words joined into one.
+        """Return the stems of the words in `name`, followed by each pair of adjacent words joined into one. Some recur.
 
         "ShipDate" and "ship_date" have the same terms, and so has "shipdate" if its parts occur in the schema or are
         common in schemas.
@@ -69,21 +71,31 @@ class Identifiers:
 
         A prefix that several names share, such as `sb` in `sbcustomer`, is a word of its own.
         """
-        return frozenset(stem(part) for word in spelt_words(name) for part in self._split(word)).union(han_pairs(name))
+        return frozenset(map(stem, self._parts_of(self._spellings(name)))).union(han_pairs(name))
 
     def _parse(self, name: str) -> tuple[str, ...]:
-        spellings, known = self._spelt.get(name) or spelt_words(name), self._parts_of
-        # A large schema has few words beside its names.
-        new = [word for word in spellings if word not in known]
-        known.update((word, self._split(word)) for word in new)
-        parts = [part for word in spellings for part in known[word]]
-        single = list(map(stem, parts if len(parts) == len(spellings) else (*parts, *spellings)))
-        if new:
-            for term, word in zip(single, chain(parts, spellings), strict=False):
-                self.spellings.setdefault(term, word)
+        spellings = self._spellings(name)
+        parts = self._parts_of(spellings)
+        single = map(stem, spellings if parts is spellings else (*parts, *spellings))
         # The stem of a number is the number; those of a large schema would fill the cache of stems.
-        pairs = [a + b if b.isdigit() else stem(a + b) for a, b in zip(parts, parts[1:], strict=False)]
-        return tuple(dict.fromkeys([*single, *pairs, *(() if name.isascii() else han_pairs(name))]))
+        pairs = [a + b if b.isdigit() else stem(a + b) for a, b in pairwise(parts)]
+        return (*single, *pairs, *(() if name.isascii() else han_pairs(name)))
+
+    def _spellings(self, name: str) -> Sequence[str]:
+        return self._spelt.get(name) or spelt_words(name)
+
+    def _parts_of(self, spellings: Sequence[str]) -> Sequence[str]:
+        """Return the words of which `spellings` consist: `spellings` itself if none of them consists of several."""
+        # A large schema has few words beside its names.
+        if not self._known.issuperset(spellings):
+            split = {word: self._split(word) for word in spellings if word not in self._known}
+            self._known.update(split)
+            self._compounds.update((word, parts) for word, parts in split.items() if len(parts) > 1)
+            for word in (*self._parts_of(spellings), *spellings):
+                self.spellings.setdefault(stem(word), word)
+        if self._compounds.keys().isdisjoint(spellings):
+            return spellings
+        return [part for word in spellings for part in self._compounds.get(word, (word,))]
 
     def _shared_prefixes(self, spelt: Iterable[str]) -> frozenset[str]:
         """Return the short prefixes without a meaning that precede known words in several names, as in `sbcustomer`."""
@@ -223,12 +235,12 @@ class _Reader:
 
     def read(self) -> Postings:
         terms: dict[str, int] = defaultdict(count().__next__)
-        slots, numbers, strengths, lengths = array("i"), array("i"), array("f"), array("f")
-        for number, (key, table) in enumerate(self._catalog.tables.items()):
+        slots, strengths, sizes, lengths = array("i"), array("f"), array("i"), array("f")
+        for key, table in self._catalog.tables.items():
             table_terms = self._table_terms(key, table)
             slots.extend(map(terms.__getitem__, table_terms))
-            numbers.extend([number] * len(table_terms))
             strengths.extend(table_terms.values())
+            sizes.append(len(table_terms))
             lengths.append(max(1, len(self._identifiers.words(table.name))))
         by_slot = np.frombuffer(slots, np.int32) if slots else np.zeros(0, np.int32)
         order = np.argsort(by_slot, kind="stable")
@@ -238,7 +250,7 @@ class _Reader:
             self._identifiers.spellings,
             np.array(lengths, np.float32),
             np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-            np.array(numbers, np.int32)[order],
+            np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)[order],
             np.array(strengths, np.float32)[order],
         )
 

@@ -1,7 +1,7 @@
 """Reflection of a database schema into a `Catalog`: in bulk, or in smaller parts if a bulk read fails."""
 
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -188,31 +188,34 @@ class _Reader:
         options: Any = {
             "schema": schema, "filter_names": names, "kind": ObjectKind.ANY, "scope": ObjectScope.ANY,
         }  # fmt: skip
-        columns = self._columns(options)
-        primary = self._primary_keys(options, columns)
+        primary: Mapping[Any, tuple[str, ...]] | None = None
         foreign = self._foreign_keys(options)
         comments, connection = self._comments(options), self._inspector.bind
         written = {} if schema or not isinstance(connection, Connection) else self._engine.comments(connection, names)
-        for name in columns:
-            self.expressions[FullName(schema, name[1]).key] = _expressions(columns[name])
-        return [
-            Table(
+        tables = []
+        for name, columns in self._columns(options):
+            self.expressions[FullName(schema, name[1]).key] = _expressions(columns)
+            if not columns:
+                continue
+            # SQLite includes them with the columns; a separate query would scan its whole schema for each table.
+            if "primary_key" not in columns[0] and primary is None:
+                primary = self._primary_keys(options)
+            table = Table(
                 name=intern(str(name[1])),
-                columns=tuple(_column(column, written.get(name[1], {})) for column in columns[name]),
+                columns=tuple([_column(column, written.get(name[1], {})) for column in columns]),
                 schema=schema,
-                primary_key=primary.get(name, ()),
+                primary_key=_primary_key(columns) if primary is None else primary.get(name, ()),
                 foreign_keys=tuple(dict.fromkeys(map(self._foreign_key, foreign.get(name, ())))),
                 comment=comments.get(name),
                 is_view=views[name[1]],
             )
-            for name in columns
-            if columns[name]
-        ]
+            tables.append(table)
+        return tables
 
-    def _columns(self, options: Any) -> Any:
-        """Return the columns of the tables in `options` as `Inspector.get_multi_columns` does."""
+    def _columns(self, options: Any) -> Iterable[tuple[Any, list[Any]]]:
+        """Return the columns of the tables in `options` as the items of `Inspector.get_multi_columns`."""
         columns = None if options["schema"] else self._engine.columns(self._inspector, options["filter_names"])
-        return self._inspector.get_multi_columns(**options) if columns is None else columns
+        return self._inspector.get_multi_columns(**options).items() if columns is None else columns
 
     def with_type_names(self, tables: dict[str, Table]) -> dict[str, Table]:
         """Return `tables` with the names of types that SQLAlchemy does not know, such as composite types."""
@@ -231,19 +234,7 @@ class _Reader:
             changed[key] = replace(tables[key], columns=tuple(columns))
         return {**tables, **changed}
 
-    def _primary_keys(self, options: Any, columns: Any) -> dict[Any, tuple[str, ...]]:
-        """Return the primary keys of the tables in `columns`.
-
-        SQLite includes them with the columns; a separate query would scan its whole schema for each table.
-        """
-        if all("primary_key" in column for table_columns in columns.values() for column in table_columns[:1]):
-            key_positions = {
-                name: sorted(
-                    (column["primary_key"], column["name"]) for column in table_columns if column["primary_key"]
-                )
-                for name, table_columns in columns.items()
-            }
-            return {name: tuple(column for _, column in key) for name, key in key_positions.items()}
+    def _primary_keys(self, options: Any) -> dict[Any, tuple[str, ...]]:
         keys = self._inspector.get_multi_pk_constraint(**options)
         return {name: tuple(key["constrained_columns"]) for name, key in keys.items() if key}
 
@@ -300,6 +291,11 @@ def _column(column: Any, written: Mapping[str, str]) -> Column:
     if kind.__visit_name__ == "DOMAIN":
         comment = f"{comment} (domain {kind.name})" if comment else f"domain {kind.name}"
     return Column(intern(str(column["name"])), intern(_type_name(kind)), column["nullable"], comment)
+
+
+def _primary_key(columns: Sequence[Any]) -> tuple[str, ...]:
+    key = sorted((column["primary_key"], column["name"]) for column in columns if column["primary_key"])
+    return tuple(name for _, name in key)
 
 
 def _expressions(columns: Sequence[Any]) -> dict[str, str]:
