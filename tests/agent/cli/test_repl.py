@@ -1,11 +1,19 @@
 """`datasphinx` without a command: a conversation on a terminal."""
 
 import json
+import re
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from prompt_toolkit import PromptSession
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.document import Document
+from prompt_toolkit.input import DummyInput
+from prompt_toolkit.output import DummyOutput
 
 from datasphinx.agent import errors
 from tests.support.best_customer import ASKS, BEST
@@ -139,6 +147,107 @@ def test_ctrl_c_cancels_the_question_only(terminal: Terminal, model: FakeOpenAI)
 @pytest.mark.heavy
 def test_ctrl_d_leaves(terminal: Terminal) -> None:
     assert terminal.leave_by("\x04") == errors.ANSWERED
+
+
+Conversation = Callable[..., tuple[str, str]]
+"""Takes lines or exceptions; gives standard output and standard error of the conversation with them."""
+
+
+@pytest.fixture
+def conversation(run: Run, model: FakeOpenAI, monkeypatch: pytest.MonkeyPatch) -> Iterator[Conversation]:
+    """Enters lines or keys in this process. A pseudo-terminal takes another process and seconds."""
+
+    def enter_all(*entered: str | type[BaseException]) -> tuple[str, str]:
+        coming = iter(entered)
+
+        def prompt(*_: object) -> str:
+            line = next(coming, EOFError)
+            if isinstance(line, str):
+                return line
+            raise line
+
+        monkeypatch.setattr(PromptSession, "prompt", prompt)
+        for stream in (sys.stdin, sys.stdout):
+            monkeypatch.setattr(stream, "isatty", lambda: True)
+        code, out, err = run()
+        assert code == errors.ANSWERED
+        return out, err
+
+    with create_app_session(input=DummyInput(), output=DummyOutput()):
+        yield enter_all
+
+
+def follow(shown: str, *texts: str) -> bool:
+    """Return whether `texts` are shown in this order."""
+    return re.search(".*".join(map(re.escape, texts)), shown, re.DOTALL) is not None
+
+
+def test_each_command_says_what_it_found(conversation: Conversation) -> None:
+    found = {
+        "/help": "/schema TABLE lists its columns",
+        "/sources": "  sample",
+        "/sources sample": "* sample",
+        "/schema": "orders: 8 columns",
+        "/schema orders": "total_amount  ",
+        "/sql": "The last answer has no statement.",
+    }
+    refused = {
+        "/sources nowhere": "There is no source nowhere. Sources: sample.",
+        "/schema nothing": "There is no table nothing; /schema lists them.",
+        "/save": "Give a file name, after an answer.",
+        "/save a.csv": "Give a file name, after an answer.",
+        "/tables": "There is no command /tables; /help lists them.",
+    }
+    out, err = conversation(KeyboardInterrupt, "", *found, *refused, "/exit", "/beyond")
+    assert follow(out, *found.values()) and follow(err, *refused.values())
+    assert "/beyond" not in err
+
+
+def test_an_answer_is_kept_until_the_next_conversation(
+    conversation: Conversation, model: FakeOpenAI, tmp_path: Path
+) -> None:
+    first = "How many orders are there by status?"
+    counts = "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status ORDER BY orders DESC"
+    model.answers = [{**COUNT, "follow_ups": [first]}, {**COUNT, "sql": counts}]
+    saved = ["/save rows.csv", "/save rows.txt", "/chart status.json", "/chart status.txt"]
+    out, err = conversation("/sources sample", "How many orders are there?", "1", "/sql", *saved, "/new", "/sql")
+    assert follow(out, "10,127", f"1 {first}", first, "ORDER BY", "The last answer has no statement.")
+    assert follow(err, "output: rows.csv", "rows.txt: rows are saved as", "chart: status.json", "status.txt: a chart")
+    assert "delivered,9488" in (tmp_path / "rows.csv").read_text()
+    assert json.loads((tmp_path / "status.json").read_text())["series"][0]["type"] == "bar"
+    assert sorted(file.suffix for file in tmp_path.glob("*.*")) == [".csv", ".json"]
+
+
+def test_the_next_line_answers_a_clarifying_question(conversation: Conversation, model: FakeOpenAI) -> None:
+    model.answers = [ASKS]
+    out, _ = conversation(BEST, "2", "/sql")
+    assert "1. by orders" in out and "54" in out and "SUM(total_amount)" in out
+
+
+def test_errors_do_not_end_it(conversation: Conversation, model: FakeOpenAI) -> None:
+    model.answers = [{"sql": "DROP TABLE orders"}] * 9
+    out, err = conversation("Remove the orders of today", "/help")
+    assert follow(out, "DROP is not allowed", "/exit  ") and "sql_not_generated" in err
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [("/s", ["/sources", "/schema", "/sql", "/save"]), ("how many ord", ["orders", "order_items"]), ("/schema z", [])],
+)
+def test_commands_and_names_are_completed(
+    conversation: Conversation, monkeypatch: pytest.MonkeyPatch, typed: str, offered: list[str]
+) -> None:
+    sessions: list[PromptSession[str]] = []
+    make = PromptSession.__init__
+
+    def keep(session: PromptSession[str], **given: object) -> None:
+        make(session, **given)
+        sessions.append(session)
+
+    monkeypatch.setattr(PromptSession, "__init__", keep)
+    conversation()
+    completions = sessions[0].completer.get_completions(Document(typed), CompleteEvent())
+    assert set(offered) <= {each.text for each in completions} and (offered or not list(completions))
 
 
 def test_without_a_terminal_the_help_is_printed(run: Run) -> None:
