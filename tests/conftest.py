@@ -223,42 +223,52 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return not deselected.isdisjoint(markers) or None
 
 
-def _add_markers(item: pytest.Item) -> None:
-    folders = item.path.relative_to(TESTS).parts[:-1]
-    names = {*folders, *getattr(item, "fixturenames", ()), *(marker.name for marker in item.iter_markers())}
-    for marker, implied_by in IMPLIED.items():
-        if names & implied_by:
-            item.add_marker(marker)
+@cache
+def _folders(path: Path) -> frozenset[str]:
+    return frozenset(path.relative_to(TESTS).parts[:-1])
+
+
+def _mark(item: pytest.Item) -> set[str]:
+    """Add the implied markers to `item`; return the names of all that it then has."""
+    markers = {marker.name for marker in item.iter_markers()}
+    names = markers.union(_folders(item.path), getattr(item, "fixturenames", ()))
+    implied = [marker for marker, implied_by in IMPLIED.items() if not names.isdisjoint(implied_by)]
+    for marker in implied:
+        item.add_marker(marker)
+    return markers.union(implied)
 
 
 ON_REQUEST = {"nightly", "warehouse"}
 """Markers of tests that run only if `-m` names them."""
 
 
-def _group(item: pytest.Item) -> str:
+@cache
+def _file(path: Path) -> str:
+    return "/".join(path.with_suffix("").parts[-2:])
+
+
+def _group(item: pytest.Item, markers: set[str]) -> str:
     """Return the group of tests that `item` runs with: those of its server, or else those of its file."""
-    markers = {marker.name for marker in item.iter_markers()}
-    file = "/".join(item.path.with_suffix("").parts[-2:])
-    return next((group for group, names in SHARED.items() if names & markers), file)
+    return next((group for group, names in SHARED.items() if names & markers), _file(item.path))
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Add implied markers; in a worker of pytest-xdist tell the scheduler the groups, those that take longest first."""
-    for item in items:
-        _add_markers(item)
-    asked = {marker for marker in ON_REQUEST if marker in config.option.markexpr}
-    left_out = [item for item in items if {marker.name for marker in item.iter_markers()} & (ON_REQUEST - asked)]
-    if left_out:
-        items[:] = [item for item in items if item not in set(left_out)]
+    marked = [(item, _mark(item)) for item in items]
+    unasked = {marker for marker in ON_REQUEST if marker not in config.option.markexpr}
+    if left_out := [item for item, markers in marked if markers & unasked]:
+        marked = [(item, markers) for item, markers in marked if not markers & unasked]
         config.hook.pytest_deselected(items=left_out)
     if hasattr(config, "workerinput"):
         order = {name: number for number, name in enumerate(SHARED)}
-        items.sort(key=lambda item: order.get(_group(item), len(order)))
+        groups = {item.nodeid: _group(item, markers) for item, markers in marked}
+        marked.sort(key=lambda each: order.get(groups[each[0].nodeid], len(order)))
         path = Path(config.workerinput["groups"])
         part = path.with_name(config.workerinput["workerid"])
-        part.write_text(json.dumps({item.nodeid: _group(item) for item in items}), encoding="utf-8")
+        part.write_text(json.dumps(groups), encoding="utf-8")
         part.replace(path)
+    items[:] = [item for item, _ in marked]
 
 
 @pytest.hookimpl(optionalhook=True)
