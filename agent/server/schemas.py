@@ -1,5 +1,6 @@
 """Schemas of the inputs that clients may send."""
 
+from functools import cache
 from typing import Annotated, Any, Self
 
 from pydantic import (
@@ -160,18 +161,22 @@ def body_check(question: type[BaseModel]) -> Any:
     from fastapi import Depends, Request
     from fastapi.exceptions import RequestValidationError
 
-    options: Any = (dict[str, Any], {})
-    names: Any = (list[str] | None, None)
-    filters = {f"{way}_{kind}": names for way in ("include", "exclude") for kind in ("names", "types", "tags")}
-    single_body = create_model("One", input=(question, ...), config=options)
-    filtered_body = create_model("Filtered", __base__=single_body, **filters)
-    questions: Any = (list[question], Field(max_length=_MAX_BATCH))  # type: ignore[valid-type]
-    configs: Any = (dict[str, Any] | list[dict[str, Any]], {})
-    batch_body = create_model("Many", __base__=_Batch, inputs=questions, config=configs, kwargs=options)
-    bodies = {"batch": batch_body, "stream_events": filtered_body}
+    # A model takes milliseconds to make, and most routes are never asked.
+    @cache
+    def body_of(route: str) -> type[BaseModel]:
+        options: Any = (dict[str, Any], {})
+        if route == "batch":
+            questions: Any = (list[question], Field(max_length=_MAX_BATCH))  # type: ignore[valid-type]
+            configs: Any = (dict[str, Any] | list[dict[str, Any]], {})
+            return create_model("Many", __base__=_Batch, inputs=questions, config=configs, kwargs=options)
+        if route == "stream_events":
+            names: Any = (list[str] | None, None)
+            filters = {f"{way}_{kind}": names for way in ("include", "exclude") for kind in ("names", "types", "tags")}
+            return create_model("Filtered", __base__=body_of("invoke"), **filters)
+        return create_model("One", input=(question, ...), config=options)
 
     async def check(request: Request) -> BaseModel:
-        expected = bodies.get(request.url.path.rpartition("/")[2], single_body)
+        expected = body_of(request.url.path.rpartition("/")[2])
         try:
             body = expected.model_validate_json(await request.body())
         except ValidationError as error:

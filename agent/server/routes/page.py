@@ -87,6 +87,7 @@ def version() -> str:
     return found.hexdigest()
 
 
+@cache
 def script(name: str = "main") -> str:
     """Return one module made of the module `name` and all that it imports statically, each in a function of its own.
 
@@ -113,6 +114,7 @@ def _taken(imported: re.Match[str]) -> str:
     return f"const {names.replace(' as ', ': ')} = ${module};" if names else ""
 
 
+@cache
 def style() -> str:
     """Return one style sheet made of those of the page."""
     return "".join((WEB / name).read_text(encoding="utf-8") for name in _STYLES)

@@ -17,9 +17,12 @@ from datasphinx.agent.errors import PlotSpecInvalid
 from datasphinx.agent.sql.rows import json_safe
 from datasphinx.agent.types import ChartForm, Result
 from tests.agent.charts.results import plot_spec, spec
+from tests.support.characters import ANY
 from tests.support.heavy import sample
 
-_TEXT = st.text(max_size=8) | st.sampled_from(["2024-01", "2024-02-03", "_", "$x$", "{a}", "\ud800", "1e400", "nan"])
+_TEXT = st.text(ANY, max_size=8) | st.sampled_from(
+    ["2024-01", "2024-02-03", "_", "$x$", "{a}", "\ud800", "1e400", "nan"]
+)
 _BY_TYPE: dict[str, Any] = {
     "integer": st.integers(),
     "float": st.floats(),
@@ -50,7 +53,10 @@ def charts(draw_from: Any) -> tuple[Result, PlotSpec]:
     rows, kind = draw_from(results()), draw_from(st.sampled_from(_KINDS))
     y = draw_from(st.sampled_from([name for name in rows["columns"] if type_of_column(rows, name) in NUMERIC]))
     x, series, *_ = draw_from(st.permutations([name for name in rows["columns"] if name != y]))
-    more: dict[str, Any] = {"title": draw_from(st.text(max_size=20)), "y_format": draw_from(st.sampled_from(_FORMATS))}
+    more: dict[str, Any] = {
+        "title": draw_from(st.text(ANY, max_size=20)),
+        "y_format": draw_from(st.sampled_from(_FORMATS)),
+    }
     if kind == "histogram":
         return rows, plot_spec({"chart_type": kind, "x": y, **more}, rows)
     if kind == "heatmap" or kind != "pie" and draw_from(st.booleans()):

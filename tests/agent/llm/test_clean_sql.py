@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from datasphinx.agent.llm.parse import clean_sql, read_answer
 from datasphinx.agent.llm.schemas import GeneratedSQL, SQLValidation
+from tests.support.characters import ANY
 from tests.support.heavy import sample
 
 ONE = "SELECT 1"
@@ -234,7 +235,7 @@ def test_two_statements_stay_two(sql: str, second: str) -> None:
 
 
 @settings(deadline=None, max_examples=sample(300, 50))
-@given(st.text(max_size=200))
+@given(st.text(ANY, max_size=200))
 def test_any_text_is_an_answer_or_a_value_error(text: str) -> None:
     clean_sql(text)
     for schema in (GeneratedSQL, SQLValidation):

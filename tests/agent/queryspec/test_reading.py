@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from datasphinx.agent.errors import QuerySpecInvalid
 from datasphinx.agent.queryspec.spec import read_spec
+from tests.support.characters import ANY
 from tests.support.heavy import sample
 
 SUM = {"as": "total", "agg": "sum", "col": "amount"}
@@ -59,7 +60,7 @@ def test_what_is_no_spec_is_rejected(spec: Any) -> None:
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-9, 9) | st.floats() | st.text(max_size=6) | st.just("sum(a)"),
+    st.none() | st.booleans() | st.integers(-9, 9) | st.floats() | st.text(ANY, max_size=6) | st.just("sum(a)"),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([
         "col", "op", "value", "as", "agg", "by", "dir", "on", "from", "union", "any", "all", "n", "x",
     ]), inner, max_size=4),

@@ -11,6 +11,7 @@ from rapidfuzz.distance import Levenshtein
 from datasphinx.agent.retrieval import value_store
 from datasphinx.agent.retrieval.value_index import ValueIndex
 from datasphinx.agent.retrieval.value_store import ColumnValues
+from tests.support.characters import ANY
 from tests.support.heavy import sample
 
 VALUES = {
@@ -202,7 +203,7 @@ def test_no_text_within_the_allowed_edits_is_missed(stored: str, query: str) -> 
     index.close()
 
 
-@given(st.text(max_size=30))
+@given(st.text(ANY, max_size=30))
 @settings(deadline=None, max_examples=sample(100, 20))
 def test_any_value_finds_itself(value: str) -> None:
     clean = value.encode("utf-8", "replace").decode()

@@ -15,6 +15,7 @@ from datasphinx.agent.sql.dialects import exact_dialect
 from datasphinx.agent.sql.guard import check, parse, sanitize, stop_words
 from datasphinx.agent.sql.guard.lint import DIALECTS
 from tests.fixtures import Pair, read_pairs
+from tests.support.characters import ANY
 
 TABLES = {"customers", "orders", "order items", "main.customers", "main.orders"}
 GUARD_DATA = Path(__file__).resolve().parents[5] / "shared/guard"
@@ -50,7 +51,7 @@ def test_nesting_too_deep_for_the_parser_is_refused_and_no_crash() -> None:
     assert finding.rule == "parsable"
 
 
-@given(st.text(max_size=200))
+@given(st.text(ANY, max_size=200))
 def test_any_text_is_judged_and_never_raises(text: str) -> None:
     check(text, "sqlite", TABLES)
 
