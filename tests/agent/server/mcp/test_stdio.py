@@ -1,6 +1,8 @@
 """`datasphinx mcp` as a process, with the official client over standard input and output."""
 
 import asyncio
+import io
+import json
 import os
 import sys
 from collections.abc import Awaitable, Callable
@@ -68,6 +70,25 @@ def test_a_client_starts_the_command_and_asks(tmp_path: Path, cache_dir: Path) -
         assert content(described)["tables"] == ["orders"]
         assert code_of(refused) == "statement_refused"
         assert (tmp_path / "log").read_text() == ""
+
+
+class Kept(io.BytesIO):
+    """A standard stream that stays readable when it is closed."""
+
+    def close(self) -> None:
+        pass
+
+
+def test_the_command_answers_until_its_input_ends(run: Run, cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATASPHINX_CACHE_DIR", str(cache_dir))
+    client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    begin = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client}
+    written = Kept()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(Kept(json.dumps(begin).encode() + b"\n")))
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written))
+    assert run("mcp")[0] == 0
+    (answer,) = map(json.loads, written.getvalue().splitlines())
+    assert answer["id"] == 1 and answer["result"]["serverInfo"]["name"] == "datasphinx"
 
 
 def test_wrong_settings_end_the_command(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
