@@ -27,12 +27,12 @@ class Fact:
 def computed_facts(results: Mapping[str, ResultFacts]) -> list[Fact]:
     """Return sums, averages, shares and changes of `results`, at most 60, with ids from "f1".
 
-    A result whose rows are cut has none, and neither has one of a single row.
+    A result whose rows are cut, or sum up others, has none, and neither has one of a single row.
     """
     found = (
         (f"{name}, {text}" if len(results) > 1 else text, number, shown, facts.language, about)
         for name, facts in results.items()
-        if len(facts.rows) > 1 and not facts.is_cut
+        if len(facts.rows) > 1 and not (facts.is_cut or facts.has_totals)
         for column in facts.columns
         if column.numbers and not column.is_name and not column.is_period
         for text, number, shown, about in _facts_of(facts, column)

@@ -111,13 +111,14 @@ def fill(text: str, facts: ResultFacts, said: Said, before: Filled | None = None
             if name.casefold() not in filled.casefold()
         ),
     ]
-    if before is None and facts.rows and not any(isinstance(part, Reference) for part in template):
+    if before is None and not facts.is_blank and not any(isinstance(part, Reference) for part in template):
         problems.append("it does not refer to any value of the rows")
     directions = frozenset(one.column for one in resolver.used if one.kind in _SIGNS)
     if problems:
         return Filled("", tuple(dict.fromkeys(problems)), directions)
     rows = frozenset((one.column, row) for one in resolver.used if _ROW.fullmatch(one.kind) for row in one.rows)
-    return Filled(_typeset(filled), (), directions, rows, tuple(_typeset_values(filled, values)))
+    typeset = _typeset(filled, is_stored=not template[0] and _is_stored(filled, resolver.used))
+    return Filled(typeset, (), directions, rows, tuple(_typeset_values(filled, values)))
 
 
 def _told(facts: ResultFacts, used: Sequence["_Use"]) -> dict[int, list[Decimal]]:
@@ -137,14 +138,26 @@ def _told(facts: ResultFacts, used: Sequence["_Use"]) -> dict[int, list[Decimal]
     return told
 
 
-def _typeset(text: str) -> str:
+def _typeset(text: str, *, is_stored: bool) -> str:
     """Return a sentence with a capital letter at its beginning, and without spaces between Chinese characters.
 
-    A first word with a spelling of its own keeps it.
+    A first word with a spelling of its own keeps it, and so does one that `is_stored`.
     """
     first = text.partition(" ")[0].rstrip(",")
-    text = capitalised(text) if first.isalpha() and first.islower() else text
+    text = capitalised(text) if first.isalpha() and first.islower() and not is_stored else text
     return _SPACE_IN_CHINESE.sub("", text)
+
+
+def _is_stored(text: str, used: Sequence["_Use"]) -> bool:
+    """Return whether the first word of `text`, which a reference gives, is that of a stored text."""
+    cells = (
+        str(column.cells[row]).split()
+        for one in used
+        for column in (one.facts.columns if one.shown < 0 else [one.facts.columns[one.shown]])
+        if column.format.kind == "text"
+        for row in one.rows
+    )
+    return any(text.startswith(words[0]) for words in cells if words)
 
 
 def _typeset_values(text: str, values: Sequence[FilledValue]) -> Iterator[FilledValue]:
@@ -367,6 +380,7 @@ class _Resolver:
         return self._listed(self._texts(facts, at, self._different_rows(facts, at, rows)), facts)
 
     def _count(self, facts: ResultFacts) -> _Value:
+        _require_no_totals(facts)
         is_known = self._is_as_asked(facts) or (facts.is_one_per_group and facts.has_only_ranks)
         if facts.is_cut and not is_known:
             raise Problem("the rows are cut, so their number is not known")
@@ -374,6 +388,7 @@ class _Resolver:
         return _number(Decimal(len(facts.rows)), _COUNT, facts)
 
     def _different(self, facts: ResultFacts, at: int) -> _Value:
+        _require_no_totals(facts)
         if facts.is_cut:
             raise Problem("the rows are cut, so the number of its values is not known")
         self.used.append(_Use(facts, "rows", -1, -1))
@@ -420,6 +435,7 @@ class _Resolver:
         )
 
     def _extreme_rows(self, facts: ResultFacts, kind: str, at: int) -> list[int]:
+        _require_no_totals(facts)
         column = facts.columns[at]
         known = [row for row, cell in enumerate(column.cells) if cell is not None]
         ranks = replace(column, cells=[column.cells[row] for row in known]).ranks
@@ -447,6 +463,7 @@ class _Resolver:
         return _computed(total / len(numbers), shown, facts)
 
     def _addends(self, facts: ResultFacts, at: int) -> tuple[ColumnFacts, list[Decimal]]:
+        _require_no_totals(facts)
         column = facts.columns[at]
         if not column.is_additive or not column.numbers:
             raise Problem("a sum of its values has no meaning, or a value is missing")
@@ -552,7 +569,7 @@ class _Resolver:
         at = self._column(facts, *path)
         ranks = facts.columns[at].ranks
         extremes = {one.kind for one in self.used if one.column == at and one.kind in _EXTREMES}
-        if ranks is None or facts.sorted_by is None or facts.sorted_by[0] != at:
+        if facts.has_totals or ranks is None or facts.sorted_by is None or facts.sorted_by[0] != at:
             return ""
         if not extremes <= {"max" if facts.sorted_by[1] else "min"}:
             return ""
@@ -608,6 +625,11 @@ class _Resolver:
             return _Value(text, Decimal(1 if cell else -1))
         number = quantity_of(cell, column.format) if column.is_numeric else None
         return _Value(text, number, names=int(column.is_text and isinstance(cell, str)))
+
+
+def _require_no_totals(facts: ResultFacts) -> None:
+    if facts.has_totals:
+        raise Problem("some of the rows sum up others")
 
 
 def _bare_forms(template: Template) -> set[int]:

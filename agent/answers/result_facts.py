@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
+from itertools import permutations
 from typing import Any
 
 from sqlglot import exp
@@ -27,7 +28,7 @@ from datasphinx.agent.sql.compare import is_blank, names_in
 from datasphinx.agent.sql.guard import shared_nodes, shared_trees
 from datasphinx.agent.sql.names import resolved_query
 from datasphinx.agent.sql.output_columns import additive_columns, output_columns
-from datasphinx.agent.sql.selects import conjuncts
+from datasphinx.agent.sql.selects import conjuncts, is_aggregated
 from datasphinx.agent.sql.summary import constant, days_in, period_unit, sort_key, unwrapped
 from datasphinx.agent.types import Result
 
@@ -40,6 +41,7 @@ _PERIOD = re.compile(r"\d{4}(?:-?[QW]?\d{1,2}(?:-\d{2}.*)?|/\d{2,4})?")
 """A period as text that sorts in time, such as 2024/25."""
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d{2}(?!\d)")
 _RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank, exp.Ntile)
+_SUBTOTALS = (exp.Rollup, exp.Cube, exp.GroupingSets)
 _WITH_VALUES = (
     exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like, exp.ILike, exp.Between, exp.In, exp.Limit, exp.Fetch,
 )  # fmt: skip
@@ -138,6 +140,8 @@ class ResultFacts:
     """The output whose first values a rank keeps, of all rows or of each group, and whether those are the highest."""
     is_one_per_group: bool = False
     """Whether the rows are the first ones of all groups."""
+    has_totals: bool = False
+    """Whether rows sum up others of them, as those of ROLLUP or of a UNION with a total do."""
     extremes: frozenset[str] = frozenset()
     """`max` or `min` if the statement selects all rows with that value: by a rank, ties or a comparison."""
     order: tuple[int | None, bool] | None = None
@@ -273,12 +277,69 @@ def facts_of(result: Result, sql: str, catalog: Catalog, language: Language) -> 
         language,
         limit=_reached_limit(tree, nodes, len(result["rows"])),
         is_shifted=any(isinstance(node, exp.Offset) for node in nodes),
-        is_ranked=any(isinstance(node, _RANKS) for node in nodes),
+        is_ranked=_compares_ranks(nodes),
+        has_totals=bool(trees) and (any(map(_has_subtotals, nodes)) or _unites_totals(sql, catalog)),
         extremes=frozenset([*_selected_extremes(nodes, kept), *(_equal_extremes(sql, catalog) if trees else ())]),
         **_ranking(tree, kept),
         order=sort_key(tree) if isinstance(tree, exp.Query) else None,
         literals=tuple(compared_values(nodes)),
     )
+
+
+def _compares_ranks(nodes: Sequence[exp.Expr]) -> bool:
+    """Return whether a condition among `nodes` has a rank, or the name of an output that is computed from one.
+
+    QUALIFY, which selects rows by their windows, counts beside any rank.
+    """
+    names = set[str]()
+
+    def has_rank(node: exp.Expr) -> bool:
+        return any(
+            isinstance(one, _RANKS) or (isinstance(one, exp.Column | exp.Identifier) and one.name.lower() in names)
+            for one in node.walk()
+        )
+
+    ranks = [node for node in nodes if isinstance(node, _RANKS)]
+    is_renamed = any(isinstance(node, exp.TableAlias) and node.columns for node in nodes)
+    if not ranks or is_renamed or any(isinstance(node, exp.Qualify) for node in nodes):
+        return bool(ranks)
+    outputs = [output for node in nodes if isinstance(node, exp.Select) for output in node.expressions]
+    while found := {each.alias_or_name.lower() for each in outputs if has_rank(each.unalias())} - names:
+        names |= found
+    conditions = [node for node in nodes if isinstance(node, exp.Where | exp.Having)]
+    for join in (node for node in nodes if isinstance(node, exp.Join)):
+        conditions += filter(None, [join.args.get("on"), *(join.args.get("using") or ())])
+    return any(map(has_rank, conditions))
+
+
+def _has_subtotals(node: exp.Expr) -> bool:
+    return isinstance(node, _SUBTOTALS) or (isinstance(node, exp.Group) and bool(node.args.get("totals")))
+
+
+def _unites_totals(sql: str, catalog: Catalog) -> bool:
+    """Return whether a query of a UNION in `sql` aggregates the rows of another one to fewer groups."""
+    query = resolved_query(sql, catalog)
+    unions = [scope for scope in query.scopes if scope.set_operation_scopes] if query else []
+    return any(_is_total(*pair) for union in unions for pair in permutations(_queries(union), 2))
+
+
+def _queries(scope: Scope) -> list[Scope]:
+    """Return the queries of a UNION, or the one query."""
+    return [each for part in scope.set_operation_scopes for each in _queries(part)] or [scope]
+
+
+def _is_total(scope: Scope, other: Scope) -> bool:
+    """Return whether a query aggregates all rows that another one reads, to fewer groups."""
+    total, parts = scope.expression, other.expression
+    if not (isinstance(total, exp.Select) and isinstance(parts, exp.Select) and is_aggregated(total)):
+        return False
+    tables, conditions = _rows_read(scope)
+    other_tables, other_conditions = _rows_read(other)
+    if not (tables <= other_tables and conditions <= other_conditions):
+        return False
+    groups = [len(group.expressions) if (group := each.args.get("group")) else 0 for each in (total, parts)]
+    has_more_rows = conditions < other_conditions and groups[0] <= groups[1]
+    return groups[0] < groups[1] or has_more_rows or not is_aggregated(parts)
 
 
 def _ranking(tree: exp.Expr, kept: tuple[exp.Window, Any] | None) -> dict[str, Any]:

@@ -295,7 +295,7 @@ def _interval_format(cells: Sequence[Any]) -> ColumnFormat:
     found = [quantity_of(cell, own) for cell in cells]
     numbers = [number for number in found if number is not None]
     is_computed = any(_decimals(number) for number in numbers) or any(map(_has_other_days, matches))
-    return _in_two_units(own.kind, numbers) if is_computed and len(numbers) == len(cells) else own
+    return _in_two_units(own.kind, numbers) if is_computed else own
 
 
 def _has_other_days(interval: re.Match[str] | None) -> bool:
@@ -339,7 +339,7 @@ def _label_kind(spec: str, numbers: Sequence[Decimal]) -> str:
         "month": range(1, 13),
         "quarter": range(1, 5),
         "week": range(1, 54),
-        "year": range(10_000),
+        "year": range(1, 10_000),
         "code": None,
     }
     if spec not in allowed or any(map(_decimals, numbers)):
@@ -553,8 +553,10 @@ def spoken(fmt: ColumnFormat, numbers: Sequence[Decimal]) -> ColumnFormat:
     """Return the format of amounts in a sentence: no cents from 10,000 up, if that tells as many values apart.
 
     All values of a column have the same decimals, so that those below 100 keep the cents of all. Intervals of a day and
-    more have no minutes.
+    more have no minutes. Without `numbers`, as of intervals with months, it is `fmt`.
     """
+    if not numbers:
+        return fmt
     if fmt.kind == "interval":
         coarse = _in_two_units(fmt.kind, numbers)
         is_long = coarse.unit == "hours" and len({rounded(one, coarse) for one in numbers}) == len({*numbers})
@@ -628,7 +630,11 @@ def _interval_text(value: Any, fmt: ColumnFormat, language: Language) -> str:
         amounts = [(sign * Decimal(part), unit) for part, unit in parts if part]
     smallest = "hour" if (fmt.kind, amounts[-1][1]) == ("hours", "day") else amounts[-1][1]
     shown = [(amount, unit) for amount, unit in amounts if amount] or [(Decimal(), smallest)]
-    words = [_in_units(amount, unit, _decimals(amount), language) for amount, unit in shown]
+    # Of months and fractions of seconds, which come from computing, the two longest units are shown.
+    is_computed = number is None and shown[-1][0] != int(shown[-1][0])
+    words = [
+        _in_units(amount, unit, _decimals(amount), language) for amount, unit in shown[: 2 if is_computed else None]
+    ]
     return CONVENTIONS[language].space.join(words)
 
 

@@ -141,7 +141,9 @@ function intervalText(value, kind, unit, decimals) {
   const shown = parts.filter(([amount]) => Number(amount));
   const last = parts.at(-1)[1];
   const none = [0, kind === "hours" && last === "day" ? "hour" : last, 0];
-  const texts = (shown.length ? shown : [none]).map(([amount, of, places]) => quantityText(String(Number(amount)), "duration", places, of));
+  // Of months and fractions of seconds, which come from computing, the two longest units are shown.
+  const most = !isCounted && digits === null && shown.at(-1)?.[2] ? 2 : undefined;
+  const texts = (shown.length ? shown : [none]).slice(0, most).map(([amount, of, places]) => quantityText(String(Number(amount)), "duration", places, of));
   return texts.join(/\s/.test(texts[0]) ? " " : "");
 }
 

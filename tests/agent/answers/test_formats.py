@@ -64,6 +64,7 @@ def texts(kind: str, *cells: Any, spec: str = "", language: str = "en", in_sente
         ("float", [145.8, 99.125], "decimal 2", ["145.80", "99.13"]),
         ("float", [0.0025], "decimal 2", ["0.0025"]),
         ("integer", [2024, 1999], "year", ["2024", "1999"]),
+        ("integer", [0, 2], "year", ["0", "2"]),
         ("string", ["2024-01-01", "1999-01-01"], "year", ["2024", "1999"]),
         ("integer", [12345], "code", ["12345"]),
         ("float", [1.8, 2.25], "duration days", ["1.80 days", "2.25 days"]),
@@ -76,6 +77,7 @@ def texts(kind: str, *cells: Any, spec: str = "", language: str = "en", in_sente
         ("interval", ["P1DT-30M-0.5S", "-P1DT6H0.5S"], "", ["23 hours", "-1 day 6 hours"]),
         ("interval", ["P-1DT2H", "P2DT-1H"], "", ["-22 hours", "1 day 23 hours"]),
         ("interval", ["PT1H29M44S", "PT49H"], "", ["1 hour 29 minutes 44 seconds", "49 hours"]),
+        ("interval", ["P1Y4M23DT9H13M50.749292S", "P2M5D", "P20DT5H50.5S"], "", ["1 year 4 months", "2 months 5 days", "20 days 5 hours"]),  # noqa: E501
         ("interval", ["P0D", "PT49H"], "", ["0 hours", "49 hours"]),
         ("interval", ["P0D", "P2D"], "", ["0 days", "2 days"]),
         ("string", ["2024-03", "2023-12"], "", ["March 2024", "December 2023"]),

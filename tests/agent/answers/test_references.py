@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from datasphinx.agent.answers.computed_facts import computed_facts
 from datasphinx.agent.answers.references import Filled, ResultFacts, Said, facts_of, fill, unsupported
 from datasphinx.agent.types import Interval, Result
 from tests.agent.answers.tables import CATALOG, CITIES, COUNT, GRID, MONTHS, PLACES, SALES, TREND, YEARS, facts_about
@@ -79,7 +80,7 @@ def filled(text: str, sql: str, rows: list[list[Any]], language: str = "en") -> 
         (CITIES, [["A1", 12000.25], ["B1", 12000.35]], "en", "{max.sales:city} with {max.sales}", "B1 with 12,000"),
         (GRID, PLACES, "en", "{list|{u} in {month}}", None),
         (CITIES, SALES, "en", "{list|{sales}}", None),
-        (CITIES, [["london", 7], ["Paris", 1]], "en", "{max.sales:city} leads.", "London leads."),
+        (CITIES, [["london", 7], ["Paris", 1]], "en", "{max.sales:city} leads.", "london leads."),
         (CITIES, [["eBay", 7], ["Paris", 1]], "en", "{max.sales:city} leads.", "eBay leads."),
         (YEARS, [["2024", 5], ["2025", 9]], "zh", "{list|{y}年 共{n}笔}，{max.n:y} 最多",
          "2024年共5笔，2025年共9笔，2025年最多"),
@@ -203,6 +204,17 @@ def test_intervals_are_quantities(text: str, expected: str) -> None:
         filled(text, "SELECT city, SUM(late) AS took FROM orders GROUP BY city ORDER BY took DESC", rows).text
         == expected
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("{1.city}: {1.took}.", "Berlin: 1 year 2 months."), ("{list.city:took}", "Berlin (1 year 2 months) and Paris (3 months)")]  # noqa: E501
+)  # fmt: skip
+def test_intervals_with_months_are_told(text: str, expected: str) -> None:
+    rows = [["Berlin", Interval("P1Y2M")], ["Paris", Interval("P3M")]]
+    assert (
+        filled(text, "SELECT city, AGE(MAX(day)) AS took FROM orders GROUP BY city ORDER BY took DESC", rows).text
+        == expected
+    )  # noqa: E501
 
 
 def test_an_average_of_intervals_has_no_more_digits_than_computed_ones() -> None:
@@ -488,6 +500,90 @@ def test_texts_that_may_be_false_are_not_shown(sql: str, rows: list[list[Any]], 
     result = filled(text, sql, rows)
     assert result.problems
     assert not result.text
+
+
+ROLLUP = "SELECT city, SUM(total) AS u FROM orders GROUP BY ROLLUP (city) ORDER BY u DESC"
+BY_CITY = "SELECT city, SUM(total) AS u FROM orders"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        ROLLUP,
+        ROLLUP.replace("ROLLUP", "CUBE"),
+        ROLLUP.replace("ROLLUP (city)", "GROUPING SETS ((city), ())"),
+        f"SELECT city, u FROM ({ROLLUP}) AS t ORDER BY u DESC",
+        f"{BY_CITY} GROUP BY city UNION ALL SELECT 'all', SUM(total) FROM orders ORDER BY u DESC",
+        "SELECT city, total AS u FROM orders UNION ALL SELECT 'all', SUM(total) FROM orders ORDER BY u DESC",
+        f"WITH x AS ({BY_CITY} GROUP BY city) SELECT city, u FROM x UNION ALL SELECT 'all', SUM(u) FROM x ORDER BY u DESC",  # noqa: E501
+        f"{BY_CITY} WHERE day > '2024-01-01' AND city <> 'x' GROUP BY city UNION ALL "
+        "SELECT 'all', SUM(total) FROM orders WHERE day > '2024-01-01' ORDER BY u DESC",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "text", ["{max.u:city}", "{min.u}", "{sum.u}", "{avg.u}", "{share.max.u}", "{rows}", "{different.city}"]
+)
+def test_rows_that_sum_up_others_are_none_of_them(sql: str, text: str) -> None:
+    rows = [["all", 9], ["Berlin", 5], ["Paris", 4]]
+    assert filled(text, sql, rows).problems
+    assert not computed_facts({"": facts_about(sql, rows)})
+
+
+def test_queries_of_a_union_that_sum_up_other_rows_may_be_compared() -> None:
+    sql = (
+        "SELECT 'a' AS city, SUM(total) AS u FROM orders WHERE id < 5 UNION ALL "
+        "SELECT 'b', SUM(total) FROM orders WHERE id >= 5 ORDER BY u DESC"
+    )
+    assert filled("{max.u:city} of {rows}", sql, [["b", 5], ["a", 4]]).text == "b of 2"
+
+
+RANKED = "SELECT city, total, RANK() OVER (ORDER BY total DESC) AS pos FROM orders"
+
+
+@pytest.mark.parametrize(
+    ("sql", "is_cut"),
+    [
+        (f"{RANKED} ORDER BY pos", False),
+        (f"WITH x AS ({RANKED}) SELECT * FROM x ORDER BY pos", False),
+        (f"WITH x AS ({RANKED}) SELECT city, total, pos + 1 AS p FROM x WHERE city <> 'a' ORDER BY pos", False),
+        (f"WITH x AS ({RANKED}) SELECT city, total, pos FROM x WHERE pos < 5", True),
+        (f"WITH x AS ({RANKED}) SELECT city, total, pos FROM x JOIN orders ON x.pos = orders.id", True),
+        (f"WITH x AS ({RANKED}), y AS (SELECT city, total, pos + 1 AS p FROM x) SELECT * FROM y WHERE p < 5", True),
+        (f"WITH x (city, total, p) AS ({RANKED}) SELECT * FROM x WHERE p < 5", True),
+        (f"{RANKED} QUALIFY pos < 3", True),
+        (f"{RANKED} QUALIFY RANK() OVER (ORDER BY total DESC) < 3", True),
+        (f"WITH x AS ({RANKED}) SELECT city, MAX(total) AS total, MIN(pos) AS p FROM x GROUP BY 1 HAVING p < 5", True),
+        (f"WITH x AS ({RANKED}) SELECT x.city, x.total, pos FROM x JOIN orders USING (pos)", True),
+    ],
+)
+def test_a_rank_cuts_the_rows_where_it_is_compared(sql: str, is_cut: bool) -> None:
+    result = Result(
+        columns=["city", "total", "pos"], types=["string", "integer", "integer"], truncated=False,
+        rows=[["Berlin", 5, 1], ["Paris", 3, 2]],
+    )  # fmt: skip
+    facts = facts_of(result, sql, CATALOG, "en")
+    assert [bool(fill(text, facts, Said("?")).problems) for text in ("{rows} cities", "{min.total:city}")] == [
+        is_cut
+    ] * 2  # noqa: E501
+
+
+def test_a_text_about_no_rows_needs_no_reference() -> None:
+    sql = "SELECT SUM(total) AS u FROM orders WHERE city = 'Berlin'"
+    assert filled("Berlin has no orders.", sql, [[None]]).text == "Berlin has no orders."
+    assert filled("Berlin has no orders.", sql, [[5]]).problems
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{max.sales:city} sold most.", "a, b sold most."),
+        ("{list|{city} ({sales})}", "a, b (5) and u (3)"),
+        ("{min.sales:city}", "u"),
+        ("in {min.sales:city}", "In u"),
+    ],
+)
+def test_a_stored_text_keeps_its_case(text: str, expected: str) -> None:
+    assert filled(text, CITIES, [["a, b", 5], ["u", 3]]).text.replace("; and", " and") == expected
 
 
 def test_values_are_not_read_as_references() -> None:
