@@ -148,7 +148,7 @@ def running(stage: Stage) -> None:
     stage.model.wait = threading.Event()
     stage.model.asked.clear()
     stage.ask(HOW_MANY, COUNT)
-    assert stage.model.asked.wait(30)
+    assert stage.model.asked.wait(60)
     expect(stage.page.locator(".progress .step").first).to_be_visible()
 
 

@@ -67,7 +67,7 @@ def test_statement_is_edited_run_and_proposed(visit: Visit, sources: dict[str, A
 
 
 def test_the_result_of_an_edited_statement_is_a_full_answer(visit: Visit) -> None:
-    site = visit(Model(COUNT, reviews=()), run_sql=True, clarify="never", accept_downloads=True)
+    site = visit(Model(COUNT, reviews=()), run_sql=True, clarify="never")
     page = opened(site)
     write(page, "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status ORDER BY orders DESC")
     page.keyboard.press("Control+Enter")
@@ -142,7 +142,7 @@ def test_a_long_statement_stands_in_lines_below_the_answer_and_in_the_editor(vis
 
 
 def test_an_edited_statement_answers_the_question_also_after_feedback_and_an_option(visit: Visit) -> None:
-    site = visit(Model(), run_sql=True, accept_downloads=True)
+    site = visit(Model(), run_sql=True)
     site.ask(QUESTION)
     site.page.locator(".option").first.click()
     expect(site.page.locator(".answer")).to_be_visible()

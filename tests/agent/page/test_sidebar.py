@@ -3,7 +3,7 @@
 import threading
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.agent.page.actions import COUNT, HOW_MANY, PHONE, ask
 from tests.agent.page.conftest import Site, Visit, switch
@@ -160,7 +160,7 @@ def test_questions_wait_until_the_one_before_is_answered(visit: Visit) -> None:
     site = visit(model, **WIDE)
     page = site.page
     site.ask(HOW_MANY)
-    assert model.asked.wait(10)
+    assert model.asked.wait(60)
     for question in ("as a table", "Not this one", "Number of orders?"):
         site.ask(question)
     expect(page.get_by_role("list", name="Questions waiting").get_by_role("listitem")).to_have_count(3)
@@ -174,12 +174,13 @@ def test_questions_wait_until_the_one_before_is_answered(visit: Visit) -> None:
 def test_questions_wait_for_the_answer_to_a_question_back(visit: Visit) -> None:
     model = Model(reviews=(ASKS,))
     site = visit(model)
-    held = threading.Event()
-    site.page.route("**/agent/events", lambda route: (held.wait(10), route.continue_()), times=1)
-    site.page.get_by_label("Your question").fill(QUESTION)
-    site.page.keyboard.press("Enter")
+    held: list[Route] = []
+    site.page.route("**/agent/events", lambda route: held.append(route), times=1)
+    with site.page.expect_request("**/agent/events"):
+        site.ask(QUESTION)
     site.ask("as a table")
-    held.set()
+    expect(site.page.locator("#queue .question")).to_have_text("as a table")
+    held[0].continue_()
     expect(site.page.locator(".option")).to_have_count(2)
     expect(site.page.locator("#queue .question")).to_have_text("as a table")
     expect(site.page.get_by_role("button", name="Ask now")).to_be_visible()

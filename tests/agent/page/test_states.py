@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import BrowserContext, Page
 
 from datasphinx.agent.sample.shop import shop_url
 from datasphinx.agent.server.app import create_app
 from datasphinx.agent.server.keys import hash_of
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
-from tests.agent.page.conftest import TIMEOUT_MS
+from tests.agent.page.conftest import new_page
 from tests.agent.page.states import STATES, Stage, StateModel
 from tests.agent.server.serving import running
 from tests.conftest import VALID
@@ -60,7 +60,9 @@ FLAWS = """([smallestText, smallestTarget]) => {
 
 
 @pytest.fixture(scope="module")
-def stage(chromium: Browser, cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Any]]:
+def stage(
+    profile: BrowserContext, cache_dir: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[..., Any]]:
     """Opens a page of the one server of all states."""
     folder = tmp_path_factory.mktemp("states")
     (folder / "knowledge").mkdir()
@@ -76,11 +78,8 @@ def stage(chromium: Browser, cache_dir: Path, tmp_path_factory: pytest.TempPathF
 
         def open_page(opened: ExitStack, has_key: bool, **context: Any) -> Stage:
             model.wait, model.reviews, model.fields, model.verdict = None, [], {}, VALID
-            visitor = chromium.new_context(reduced_motion="reduce", **context)
-            opened.callback(visitor.close)
-            opened.callback(release, model)
-            page = visitor.new_page()
-            page.set_default_timeout(TIMEOUT_MS)
+            page = opened.enter_context(new_page(profile, **context))
+            opened.callback(model.release)
             # The policy of the page forbids foreign scripts; those of the browser's debugger are not under it.
             page.add_init_script(AXE_SCRIPT)
             if has_key:
@@ -89,12 +88,6 @@ def stage(chromium: Browser, cache_dir: Path, tmp_path_factory: pytest.TempPathF
             return Stage(page, model, server)
 
         yield open_page
-
-
-def release(model: StateModel) -> None:
-    """Let what still waits of the model end."""
-    if model.wait:
-        model.wait.set()
 
 
 def violations(view: Page, rules: tuple[str, ...] = TAGS, without: tuple[str, ...] = ()) -> list[str]:
