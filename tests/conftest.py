@@ -37,13 +37,16 @@ hypothesis.settings.register_profile("steady", deadline=None, max_examples=sampl
 hypothesis.settings.load_profile("steady")
 
 SHARED = {
+    "browser": {"browser"},
     "databases": {"postgres", "mysql"},
     "spark": {"spark"},
     "clickhouse": {"clickhouse"},
     "model": {"embedded"},
-    "browser": {"browser"},
 }
-"""Groups of tests that use one server, model or browser, by marker; pytest-xdist runs each group in one worker."""
+"""Groups of tests that use one server, model or browser, by marker; pytest-xdist runs each group in one worker.
+
+The one that takes longest is the first: a worker that began with another would run its tests alone in the end.
+"""
 IMPLIED = {
     "heavy": {"clickhouse", "spark", "studio_url", "training"},
     "process": {"studio_url", "on_terminal", "server_process"},
