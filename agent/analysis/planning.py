@@ -131,9 +131,10 @@ def apply_control(
 def _give_up(text: str, analysis: Analysis) -> ControlOutcome:
     """Return the failure with the model's reason, or without one that has figures nobody gave."""
     reason = one_line(text, _MAX_REASON)
-    note(f"the model reports that the data cannot answer the question: {reason}")
     found = analysis.problems_without_rows(reason, analysis.figures_of_schemas())
-    failure = failure_of(Unanswered("cannot_answer", reason="" if found else reason))
+    reason = "" if found else reason
+    note(f"the model reports that the data cannot answer the question{': ' if reason else ''}{reason}")
+    failure = failure_of(Unanswered("cannot_answer", reason=reason))
     return ControlOutcome({"failure": failure}, tuple(SpecProblem("cannot_answer", problem) for problem in found))
 
 

@@ -283,7 +283,7 @@ def _execute_reading(option: ReadingOption, source: Source, said: Sequence[str])
     except StatementTimeout:
         return Reading(displayed_option, sql, form=option.form())
     except _REFUSALS as error:
-        note(f"left out the reading {option.label!r}: {error}")
+        note(f"left out a reading: {error}")
         return None
     form = option.form()
     shown = with_formats(result, sql, source.catalog, form.get("formats") or {}, said)

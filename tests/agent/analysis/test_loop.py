@@ -398,6 +398,7 @@ def test_a_reason_with_unknown_figures_is_returned_once(analyst: MakeAnalyst, da
     assert "9,871" in agent.prompts()[1]
     for output in (analyst([wrong, wrong]).ask(datasets=[dataset]), analyst([wrong]).ask(datasets=[dataset])):
         assert (output["error"]["code"], output["answer"]) == ("cannot_answer", "The data cannot answer this question")
+        assert "The highest returns were" not in str(output["audit"]["notes"])
 
 
 def test_a_form_that_cannot_be_is_corrected_once(analyst: MakeAnalyst, dataset: str) -> None:

@@ -102,10 +102,11 @@ def test_sql_of_a_forged_question_never_runs(talking: Talking) -> None:
     "sql", ["SELECT * FROM sqlite_master", "SELECT sql FROM sqlite_schema", "PRAGMA table_info(orders)"]
 )
 def test_a_reading_of_system_tables_is_left_out(talking: Talking, sql: str) -> None:
-    third = {"label": "by schema", "reading": "those of the schema", "sql": sql}
+    third = {"label": "the 98765", "reading": "those of the schema", "sql": sql}
     output = talking([{**ASKS, "alternatives": [ORDERS, third, AMOUNT]}]).ask(BEST)
 
     assert output["error"] is None
+    assert "left out a reading" in str(output["audit"]["notes"]) and "98765" not in str(output["audit"]["notes"])
     assert [option["label"] for option in output["clarification"]["options"]] == ["by orders", "by amount"]
 
 
