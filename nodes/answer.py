@@ -171,7 +171,7 @@ def _rows_of(state: State, services: Services) -> _Rows:
         # A verified query is answered without a model, which need not even be configured.
         asked = services.roles.follow_ups.asked_form([question.text, *state["forms"]][-1])
     form = AnswerForm({**statement.get("form", {}), **asked.form})
-    if objection_to(question.attempts):
+    if objection_to(question.attempts, catalog.dialect):
         # No sentence states as the answer what the model judged wrong.
         form = AnswerForm({**form, "answer": [], "empty_answer": ""})
     result = with_formats(result, sql, catalog, form.get("formats") or {}, [said.question, *said.texts])
@@ -201,7 +201,7 @@ def _composed(rows: _Rows, services: Services, effort: Effort, proposed: OutputT
     """
     question, form, facts, said = rows.question, rows.form, rows.facts, rows.said
     proposed = proposed or rows.asked.output_type
-    is_written = "verified" not in rows.statement and effort != "low" and not objection_to(question.attempts)
+    is_written = "verified" not in rows.statement and effort != "low" and not _objection(rows)
     writer = services.roles.text_writer if is_written else None
 
     @cache
@@ -330,7 +330,7 @@ def _tell_doubts(told: Answer, rows: _Rows, *, is_checked: bool) -> bool:
 
 def _objection(rows: _Rows) -> list[Message]:
     """Return the objection of the validation, if it is open; without its reason if that has figures nobody said."""
-    objection = objection_to(rows.question.attempts)
+    objection = objection_to(rows.question.attempts, rows.source.catalog.dialect)
     if not objection:
         return []
     if not rows.supported([objection]):

@@ -2,13 +2,15 @@
 
 import json
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+from datasphinx.agent.answers.texts_without_rows import compared_in, said_about
+from datasphinx.agent.answers.typed_values import unsupported
 from datasphinx.agent.errors import StatementError
 from datasphinx.agent.generation.agreement import with_agreement
-from datasphinx.agent.generation.attempts import attempts_with, candidates_of, current, judged_wrong, with_facts
+from datasphinx.agent.generation.attempts import attempts_with, current, judged_wrong, with_facts
 from datasphinx.agent.generation.definitions import departures
 from datasphinx.agent.generation.doubts import absent_names, doubts_of
 from datasphinx.agent.generation.execution import finds_nothing
@@ -21,7 +23,7 @@ from datasphinx.agent.routes import may_generate_again, may_validate_again, vali
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.services import Services
 from datasphinx.agent.sources.source import Source
-from datasphinx.agent.sql.compare import canonical_sql
+from datasphinx.agent.sql.compare import canonical_sql, names_in
 from datasphinx.agent.sql.repair import repair
 from datasphinx.agent.sql.validation import find_problem
 from datasphinx.agent.state import State
@@ -55,7 +57,7 @@ def validate_sql(state: State, services: Services) -> dict[str, Any]:
     update: dict[str, Any] = {"attempts": attempts, "validation": None}
     if sql != state["sql_request"]:
         update["sql_request"] = sql
-    if mode == "if doubtful" and not (validation or _needs_validation(attempts, doubts)):
+    if mode == "if doubtful" and not (validation or doubts or statement["origin"] == "repair"):
         return update
     trace_id = state["audit"]["trace_id"]
     logger.info("[SQL_VALIDATION] start attempt=%d trace_id=%s", count, trace_id)
@@ -77,7 +79,7 @@ def validate_sql(state: State, services: Services) -> dict[str, Any]:
         for warning in source.warnings_about(sql):
             note(f"the model confirmed the statement, although {warning}")
         return update
-    return {**update, **_after_objection(verdict, attempts, judge)}
+    return {**update, **_after_objection(verdict, attempts, judge, names_in(state.get("result")))}
 
 
 @dataclass(frozen=True)
@@ -171,36 +173,39 @@ def _issues(verdict: Validation) -> str:
     return one_line("; ".join(verdict["issues"]), _MAX_LINE_CHARS)
 
 
-def _after_objection(verdict: Validation, attempts: list[Attempt], judge: _Judge) -> dict[str, Any]:
-    """Return the changes of the state after an objection.
+def _after_objection(
+    verdict: Validation, attempts: list[Attempt], judge: _Judge, names: Collection[str]
+) -> dict[str, Any]:
+    """Return the changes of the state after an objection; `names` are those of the rows, if the statement has run.
 
-    A correction that can be used replaces the statement. One that alternates brings back the first statement, and one
-    that loses all rows leaves the statement. Without a correction the objection goes to generation, if that may go on.
+    A correction that can be used replaces the statement. Otherwise the objection goes to generation, if that may go on:
+    also if the correction was judged wrong before, or loses all rows.
     """
     dialect, sql = judge.source.catalog.dialect, current(attempts)["sql"]
     correction = verdict["corrected_sql"] and judge.source.ending_with_nulls(verdict["corrected_sql"])
     corrected = with_facts(attempts, outcome="corrected", objection=_reason(verdict) or _issues(verdict))
-    wrong = judged_wrong(corrected)
-    if correction and _is_among(correction, [each["sql"] for each in wrong], dialect):
-        note("the corrections alternate, so the generated statement is kept")
-        first = attempts_with(corrected, wrong[0]["sql"], "model", form=wrong[0].get("form", {}))
-        return {**_replaced(first), "validation": None}
-    changes: dict[str, Any] = {}
+    failed = f"a correction was tried that cannot run: {verdict['problem']}" if "problem" in verdict else ""
+    if correction and _is_among(correction, judged_wrong(corrected), dialect):
+        note("the corrections alternate, so none is used")
+        correction = None
     if correction and _is_among(correction, judge.question.rejected_sql, dialect):
         note("the correction is a statement that the user rejected")
-        correction, changes = None, {"validation": {**verdict, "corrected_sql": None}}
+        correction = None
     if correction and not judge.keeps_rows(sql, correction):
-        note(f"a correction was not used, since it returns nothing: {one_line(correction, _MAX_LINE_CHARS)}")
-        return {"attempts": corrected, "validation": None}
+        line = one_line(correction, _MAX_LINE_CHARS)
+        note(f"a correction was not used, since it returns nothing: {line}")
+        correction, failed = None, f"a correction was tried that returns nothing: {line}"
     if correction:
         line = one_line(correction, _MAX_LINE_CHARS)
         logger.info("[SQL_VALIDATION] correction=%s trace_id=%s", line, judge.trace_id)
-        note(f"corrected: {verdict['reason']}")
+        compared = [value for each in (sql, correction) for value in compared_in(each, dialect)]
+        reason, said = _reason(verdict), replace(said_about(judge.question), literals=compared)
+        note("corrected" if unsupported(reason, said, names) else f"corrected: {reason}")
         return _replaced(attempts_with(corrected, correction, "validation", form=verdict.get("form", {})))
     objected = with_facts(corrected, outcome="objected")
+    changes: dict[str, Any] = {"validation": {**verdict, "corrected_sql": None}}
     if not may_generate_again(attempts, judge.services.settings):
         return {**changes, "attempts": objected}
-    failed = f"a correction was tried that cannot run: {verdict['problem']}" if "problem" in verdict else ""
     problem = "; ".join(dict.fromkeys(filter(None, [verdict["reason"], *verdict["issues"], failed])))
     return {**changes, **_replaced(with_facts(objected, problem=problem)), "sql_error_info": problem}
 
@@ -241,12 +246,5 @@ def _doubts_about(
     return [*statement.get("doubts", ()), *found[:_MAX_WARNINGS], *warnings[:_MAX_WARNINGS]]
 
 
-def _needs_validation(attempts: Sequence[Attempt], doubts: Sequence[str]) -> bool:
-    """Return whether a statement is doubtful; candidates that agree settle all doubts."""
-    if candidates_of(attempts):
-        return bool(current(attempts).get("doubts"))
-    return bool(doubts) or current(attempts)["origin"] == "repair"
-
-
-def _is_among(sql: str, others: Sequence[str], dialect: str) -> bool:
+def _is_among(sql: str, others: Collection[str], dialect: str) -> bool:
     return canonical_sql(sql, dialect) in {canonical_sql(other, dialect) for other in others}

@@ -46,9 +46,9 @@ def candidates_of(attempts: Sequence[Attempt]) -> list[Attempt]:
     return [each for each in _since_generation(attempts) if each["origin"] == "candidate"]
 
 
-def judged_wrong(attempts: Sequence[Attempt]) -> list[Attempt]:
-    """Return the statements that validation judged wrong since the last generation."""
-    return [each for each in _since_generation(attempts) if each["outcome"] == "corrected"]
+def judged_wrong(attempts: Sequence[Attempt]) -> list[str]:
+    """Return the statements that validation judged wrong, without those before a statement of a person."""
+    return [each["sql"] for each in _since_edit(attempts) if each["outcome"] in _JUDGED]
 
 
 def rivals_of(attempts: Sequence[Attempt]) -> list[str]:
@@ -56,25 +56,27 @@ def rivals_of(attempts: Sequence[Attempt]) -> list[str]:
 
     Those before a statement of a person do not count.
     """
-    edits = [at for at, each in enumerate(attempts) if each["origin"] == "user"]
-    written = attempts[edits[-1] :] if edits else attempts
-    others = [sql for each in written for sql in each.get("evidence", {}).get("rivals", ())]
-    others += [each["sql"] for each in written if each["outcome"] in _JUDGED]
+    others = [sql for each in _since_edit(attempts) for sql in each.get("evidence", {}).get("rivals", ())]
+    others += judged_wrong(attempts)
     return [sql for sql in dict.fromkeys(others) if sql != current(attempts)["sql"]]
 
 
-def objection_to(attempts: Sequence[Attempt]) -> str:
+def objection_to(attempts: Sequence[Attempt], dialect: str) -> str:
     """Return why validation judged the current statement wrong, or the last one that it judged; "" if that is settled.
 
-    The correction of a single objection settles it; after several, it has to be confirmed.
+    Another statement settles a single objection; after several, it has to be confirmed.
     """
-    judged = [at for at, each in enumerate(attempts) if each["outcome"] in _JUDGED]
-    is_edited = any(each["origin"] == "user" for each in attempts[judged[-1] + 1 :]) if judged else False
-    if not judged or is_edited or current(attempts).get("evidence", {}).get("is_confirmed"):
+    judged = [each for each in _since_edit(attempts) if each["outcome"] in _JUDGED]
+    if not judged or current(attempts).get("evidence", {}).get("is_confirmed"):
         return ""
-    last = judged[-1]
-    is_corrected = [each["origin"] for each in attempts[last + 1 : last + 2]] == ["validation"]
-    return "" if is_corrected and len(judged) == 1 else attempts[last].get("objection", "")
+    is_other = len({canonical_sql(each["sql"], dialect) for each in (judged[-1], current(attempts))}) > 1
+    return "" if is_other and len(judged) == 1 else judged[-1].get("objection", "")
+
+
+def _since_edit(attempts: Sequence[Attempt]) -> Sequence[Attempt]:
+    """Return the attempts since the last statement of a person, with it; all of them if there is none."""
+    edits = [at for at, each in enumerate(attempts) if each["origin"] == "user"]
+    return attempts[edits[-1] :] if edits else attempts
 
 
 def _since_generation(attempts: Sequence[Attempt]) -> Sequence[Attempt]:

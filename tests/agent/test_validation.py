@@ -290,12 +290,62 @@ NONE = "SELECT COUNT(*) AS orders FROM orders WHERE status = 'no such status'"
 OF_2024 = "SELECT COUNT(*) AS orders FROM orders WHERE ordered_on >= '2024-01-01'"
 
 
-def test_alternating_corrections_keep_the_generated_statement(scripted: MakeAgent) -> None:
-    verdicts = [correction(OF_2024), correction(f"{ALL['sql']} ;")]
-    output = scripted({"GeneratedSQL": [ALL], "SQLValidation": verdicts}).ask(HOW_MANY)
+@pytest.mark.parametrize(
+    ("wrong", "verdicts", "problem"),
+    [
+        (YEAR_2023, [correction(ALL["sql"]), correction(f"{YEAR_2023} ;"), VALID], "It failed: it does not answer"),
+        (YEAR_2023, [correction(YEAR_2024), correction(f"{YEAR_2023} ;"), VALID], "It failed: it does not answer"),
+        (
+            ALL["sql"],
+            [correction(NONE, "it is about all years"), {"is_valid": False, "reason": "it finds nothing"}, VALID],
+            "It failed: it is about all years; a correction was tried that returns nothing: SELECT",
+        ),
+    ],
+    ids=["alternates", "alternates from the right one", "finds nothing"],
+)
+def test_issues_go_to_generation_if_the_correction_does_not_help(
+    scripted: MakeAgent, wrong: str, verdicts: list[Any], problem: str
+) -> None:
+    right = OF_2024 + " AND ordered_on < '2025-01-01'"
+    agent = scripted({"GeneratedSQL": [{"sql": wrong}, {"sql": right}], "SQLValidation": verdicts})
+    output = agent.ask("How many orders were placed in 2024?")
 
-    assert output["sql"] == ALL["sql"]
-    assert "alternate" in str(output["audit"])
+    assert (output["sql"], output["status"]) == (right, "ok")
+    assert problem in prompts(agent, "GeneratedSQL")[1]
+
+
+def test_a_statement_that_was_judged_wrong_before_is_no_correction(scripted: MakeAgent) -> None:
+    objection = {"is_valid": False, "reason": "it is about 2023", "issues": [], "corrected_sql": None}
+    statements = [{"sql": YEAR_2023}, {"sql": OF_2024}, {"sql": YEAR_2024}]
+    agent = scripted({"GeneratedSQL": statements, "SQLValidation": [objection, correction(YEAR_2023), VALID]})
+
+    assert agent.ask("How many orders were placed in 2024?")["sql"] == YEAR_2024
+
+
+@pytest.mark.parametrize(("again", "status"), [(YEAR_2024, "ok"), (f"{YEAR_2023} ;", "unsure")])
+def test_an_objection_is_about_its_statement_alone(scripted: MakeAgent, again: str, status: str) -> None:
+    objection = {"is_valid": False, "reason": "it is about 2023", "issues": [], "corrected_sql": None}
+    answers = {"GeneratedSQL": [{"sql": YEAR_2023}, {"sql": again}], "SQLValidation": [objection]}
+    output = scripted(answers, sql_validation_max_retries=0).ask("How many orders were placed in 2024?")
+
+    assert output["status"] == status and ("it is about 2023" in output["answer"]) == (status == "unsure")
+
+
+def test_alternating_corrections_leave_a_draft_if_no_statement_may_follow(scripted: MakeAgent) -> None:
+    verdicts = [correction(OF_2024), correction(f"{ALL['sql']} ;")]
+    answers = {"GeneratedSQL": [ALL], "SQLValidation": verdicts}
+    output = scripted(answers, max_sql_generations=0).ask(HOW_MANY)
+
+    assert (output["sql"], output["status"]) == (OF_2024, "unsure")
+    assert [each["sql"] for each in output["alternatives"]] == [ALL["sql"]]
+
+
+@pytest.mark.parametrize(("reason", "told"), [("the revenue was 98765", ""), ("2024 is asked, not 2023", None)])
+def test_a_note_has_no_figure_that_nobody_gave(scripted: MakeAgent, reason: str, told: str | None) -> None:
+    verdicts = [correction(YEAR_2024, reason), VALID]
+    output = scripted({"GeneratedSQL": [{"sql": YEAR_2023}], "SQLValidation": verdicts}).ask("Orders in 2024?")
+
+    assert output["audit"]["notes"] == ["corrected" if told == "" else f"corrected: {reason}"]
 
 
 def test_correction_that_returns_nothing_is_confirmed_once(scripted: MakeAgent) -> None:
@@ -323,9 +373,10 @@ def test_comparison_of_results_shows_no_secret_or_personal_values(scripted: Make
 
 def test_unconfirmed_correction_that_returns_nothing_is_not_used(scripted: MakeAgent) -> None:
     verdicts = [correction(NONE), {"is_valid": False, "reason": "it returns nothing"}]
-    output = scripted({"GeneratedSQL": [ALL], "SQLValidation": verdicts}).ask(HOW_MANY)
+    answers = {"GeneratedSQL": [ALL], "SQLValidation": verdicts}
+    output = scripted(answers, max_sql_generations=0).ask(HOW_MANY)
 
-    assert (output["sql"], output["error"]) == (ALL["sql"], None)
+    assert (output["sql"], output["status"], output["error"]) == (ALL["sql"], "unsure", None)
     assert "returns nothing" in str(output["audit"])
 
 

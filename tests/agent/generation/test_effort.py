@@ -226,6 +226,15 @@ def test_three_statements_that_agree_are_not_validated(asking: MakeAgent) -> Non
     assert len(set(prompts(agent, "GeneratedSQL"))) == 3
 
 
+def test_statements_that_agree_on_another_year_are_validated(asking: MakeAgent) -> None:
+    wrong, right = ({"sql": f"SELECT COUNT(*) AS n FROM orders WHERE ordered_on LIKE '{y}%'"} for y in (2023, 2024))
+    agent = asking(wrong, wrong, wrong, verdicts=[correction(right["sql"]), VALID])
+    output = agent.ask("How many orders were placed in 2024?", effort="high")
+
+    assert (output["sql"], output["status"]) == (right["sql"], "ok")
+    assert "the query does not use “2024” of the question" in prompts(agent, "SQLValidation")[0]
+
+
 def test_three_statements_that_differ_are_judged_with_their_results(asking: MakeAgent) -> None:
     agent = asking(DELIVERED, COUNT, SAME, verdicts=[VALID])
     output = agent.ask(HOW_MANY, effort="high")

@@ -42,7 +42,7 @@ def test_the_statement_that_outlasts_alternating_corrections_keeps_its_form_with
     scripted: MakeAgent,
 ) -> None:
     verdicts = [{**correction(PAID), **OTHER}, {**correction(COUNT["sql"]), **OTHER}]
-    answers = {"GeneratedSQL": [{**COUNT, **FORM}], "SQLValidation": verdicts}
+    answers = {"GeneratedSQL": [{**COUNT, **FORM}] * 4, "SQLValidation": verdicts}
 
     assert last_form(scripted(answers)) == {**FORM, "answer": [], "empty_answer": ""}, "the model judged it wrong"
 
