@@ -25,7 +25,7 @@ from datasphinx.agent.sql.guard import shared_nodes
 from datasphinx.agent.sql.names import resolved_query
 from datasphinx.agent.sql.output_columns import OutputColumn, additive_columns, output_columns
 from datasphinx.agent.sql.rows import type_of
-from datasphinx.agent.sql.summary import YEARS, days_in, period_unit
+from datasphinx.agent.sql.summary import YEARS, constant, days_in, period_unit, unwrapped
 from datasphinx.agent.types import Result
 
 NO_FORMATS: Mapping[str, str] = MappingProxyType({})
@@ -140,6 +140,8 @@ def _known_format(name: str, output: OutputColumn, keys: Set[str], catalog: Cata
     as rents, have no separators, which years would not have; see `_with_years_of_rows`. An average of amounts with
     decimals has two, or theirs if they have more: further ones come from dividing.
     """
+    if _is_share(output.expression):
+        return "percent" if _has_factor(output.expression) else "fraction"
     unit = period_unit(output.expression)
     if unit or _is_year_of_text(output.expression):
         return unit or "year"
@@ -163,6 +165,27 @@ def _known_format(name: str, output: OutputColumn, keys: Set[str], catalog: Cata
     if not all(bound in YEARS for bound in bounds):
         return averaged
     return "ungrouped" if keys.isdisjoint({name.lower(), column.name.lower()}) else "year"
+
+
+def _is_share(expression: exp.Expr) -> bool:
+    """Return whether `expression` divides an amount by the sum of this amount over several rows."""
+    quotient = _amount(expression)
+    total = _amount(quotient.expression) if isinstance(quotient, exp.Div) else None
+    if not isinstance(total, exp.Window) or not isinstance(total.this, exp.Sum):
+        return False
+    return _amount(quotient.this) == _amount(total.this.this)
+
+
+def _amount(node: exp.Expr) -> exp.Expr:
+    """Return `node` without names, conversions, the test for 0, and a factor of 1 or 100."""
+    node = unwrapped(node)
+    if isinstance(node, exp.Nullif):
+        return _amount(node.this)
+    if isinstance(node, exp.Mul):
+        for factor, other in ((node.left, node.right), (node.right, node.left)):
+            if constant(factor) in {1, 100}:
+                return _amount(other)
+    return node
 
 
 def _are_codes(stored: Sequence[str]) -> bool:
