@@ -89,6 +89,8 @@ class _Rows:
     definitions: list[AppliedDefinition]
     said: Said
     facts: ResultFacts
+    unsettled: Sequence[Message]
+    """The doubts about the statement, and the warnings of the static checks, that no check of a model settled."""
 
     def supported(self, texts: Iterable[str]) -> list[str]:
         """Return those of `texts` whose figures and names are those of the rows or were said."""
@@ -127,7 +129,9 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         tell_confidence(told, None, 0.0)
     else:
         threshold = services.threshold(services.roles.confidence)
-        tell_confidence(told, _confidence(rows, assumptions, services), threshold, has_doubts=has_doubts)
+        # Statements of one model agree on the same mistake.
+        confidence = None if rows.unsettled else _confidence(rows, assumptions, services)
+        tell_confidence(told, confidence, threshold, has_doubts=has_doubts)
     told.checked = is_checked and not told.verified
     if told.status == "unsure":
         told.alternatives = _alternatives(rows)
@@ -171,8 +175,9 @@ def _rows_of(state: State, services: Services) -> _Rows:
         # A verified query is answered without a model, which need not even be configured.
         asked = services.roles.follow_ups.asked_form([question.text, *state["forms"]][-1])
     form = AnswerForm({**statement.get("form", {}), **asked.form})
-    if objection_to(question.attempts, catalog.dialect):
-        # No sentence states as the answer what the model judged wrong.
+    unsettled = _unsettled(statement, question, state, services)
+    if unsettled or objection_to(question.attempts, catalog.dialect):
+        # No sentence states as the answer what is doubted, or what the model judged wrong.
         form = AnswerForm({**form, "answer": [], "empty_answer": ""})
     result = with_formats(result, sql, catalog, form.get("formats") or {}, [said.question, *said.texts])
     written, result = result["columns"], with_plain_names(result, sql, catalog, said)
@@ -191,7 +196,25 @@ def _rows_of(state: State, services: Services) -> _Rows:
         definitions=definitions,
         said=said,
         facts=facts_of(result, sql, catalog, question.language).with_written_names(written),
+        unsettled=unsettled,
     )
+
+
+def _unsettled(statement: Attempt, question: Question, state: State, services: Services) -> list[Message]:
+    """Return the doubts and warnings about a statement of a model that no check settled.
+
+    There are none beside an open objection, which was made with them in view, or if the fitted confidence counts them.
+    """
+    source, sql, evidence = services.source(state.get("source")), state["sql_request"], statement.get("evidence", {})
+    is_given = "verified" in statement or statement["origin"] in ("user", "option", "earlier")
+    is_settled = "is_confirmed" in evidence or "violations" in evidence
+    if is_given or is_settled or objection_to(question.attempts, source.catalog.dialect):
+        return []
+    # Those about the figures are told beside the sentence.
+    others = [*absent_names(sql, question, source), *source.doubts_and_notes(sql)[0]]
+    doubts = doubts_of(question, state.get("assumptions") or (), source, sql, services.today_of(source))
+    warnings = [one for one in source.warnings_about(sql) if isinstance(one, Message)]
+    return [one for one in dict.fromkeys([*doubts, *warnings]) if one not in others]
 
 
 def _composed(rows: _Rows, services: Services, effort: Effort, proposed: OutputType | None) -> Answer:
@@ -201,7 +224,8 @@ def _composed(rows: _Rows, services: Services, effort: Effort, proposed: OutputT
     """
     question, form, facts, said = rows.question, rows.form, rows.facts, rows.said
     proposed = proposed or rows.asked.output_type
-    is_written = "verified" not in rows.statement and effort != "low" and not _objection(rows)
+    is_doubted = rows.unsettled or _objection(rows)
+    is_written = "verified" not in rows.statement and effort != "low" and not is_doubted
     writer = services.roles.text_writer if is_written else None
 
     @cache
@@ -311,7 +335,8 @@ def _ends_of_data(rows: _Rows) -> str:
 def _tell_doubts(told: Answer, rows: _Rows, *, is_checked: bool) -> bool:
     """Add the doubts about the statement to the text, an open objection first; return whether there are some.
 
-    They are those of the static checks, and texts in conditions that no row has, if the result is blank.
+    They are those that no check settled, those of the static checks about the figures, and texts in conditions that no
+    row has, if the result is blank.
     """
     if is_checked:
         # The model has seen them all before it confirmed the statement.
@@ -320,10 +345,11 @@ def _tell_doubts(told: Answer, rows: _Rows, *, is_checked: bool) -> bool:
     absent = absent_names(rows.sql, rows.question, rows.source) if warnings else ()
     missing = [one for one in warnings if isinstance(one, Message) and names_missing_value(one) and one not in absent]
     objections, language = _objection(rows), rows.question.language
-    doubts = [*rows.source.doubts_and_notes(rows.sql)[0], *missing, *objections]
+    first = [*objections, *rows.unsettled]
+    doubts = dict.fromkeys([*rows.source.doubts_and_notes(rows.sql)[0], *missing, *first])
     for doubt in doubts:
-        text = render("findings_remain", language, findings=doubt.in_language(language))
-        told.add(text, is_first=doubt in objections)
+        text = render("findings_remain", language, findings=doubt)
+        told.add(text, is_first=doubt in first)
         note(text)
     return bool(doubts)
 

@@ -6,6 +6,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from datasphinx.agent.graph import build_graph
+from datasphinx.agent.messages import Language, Message, render
 from datasphinx.agent.responses import response_of
 from datasphinx.agent.sql.layout import in_lines
 from tests.agent.walk import COUNT, HOW_MANY, calls, correction, final, no_call, nodes, prompts, updates_of, walk
@@ -206,6 +207,57 @@ def test_check_that_fails_leaves_the_statement(
     assert check["audit"]["notes"][0].startswith("the check of the statement failed: ")
     assert nodes(steps).count("generate_sql") == 1
     assert "[SQL_VALIDATION] failed" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("settings", "verdicts", "judges"),
+    [
+        ({}, [TimeoutError("too slow")], True),
+        ({"enable_sql_validation": True}, [TimeoutError("too slow")], True),
+        ({}, [], False),
+        ({"enable_sql_validation": False}, [], True),
+        ({"effort": "low"}, [], True),
+    ],
+    ids=["check fails", "requested check fails", "model judges badly", "switched off", "low effort"],
+)
+@pytest.mark.parametrize("language", ["en", "de", "ru", "zh"])
+def test_a_doubt_that_no_check_settles_reaches_the_user(
+    scripted: MakeAgent, settings: dict[str, Any], verdicts: list[Any], judges: bool, language: Language
+) -> None:
+    question = {
+        "en": "How many orders were placed in 2024?",
+        "de": "Wie viele Bestellungen gab es 2024?",
+        "ru": "Сколько заказов было в 2024 году?",
+        "zh": "2024年有多少订单？",
+    }[language]
+    written = {"sql": YEAR_2023, "answer": ["In 2024: {orders}."]}
+    agent = scripted(
+        {"GeneratedSQL": [written], "SQLValidation": verdicts}, **{"enable_sql_validation": None} | settings
+    )
+    agent.services.models.of().validates = judges
+    output = agent.ask(question)
+
+    doubt = Message("question_part_ignored", part="2024")
+    assert output["status"] == "unsure"
+    assert render("findings_remain", language, findings=doubt) in output["answer"]
+    assert "In 2024" not in output["answer"]
+
+
+def test_a_warning_that_no_check_settles_reaches_the_user(scripted: MakeAgent) -> None:
+    every_pair = {"sql": "SELECT COUNT(*) AS orders FROM orders, customers"}
+    agent = scripted({"GeneratedSQL": [every_pair], "SQLValidation": [TimeoutError()]}, enable_sql_validation=None)
+    output = agent.ask(HOW_MANY)
+
+    assert output["status"] == "unsure"
+    assert "every row is paired with every row" in output["answer"]
+
+
+def test_a_doubt_about_a_corrected_statement_is_that_of_the_correction(scripted: MakeAgent) -> None:
+    verdicts = [correction(YEAR_2024), TimeoutError("too slow")]
+    agent = scripted({"GeneratedSQL": [{"sql": YEAR_2023}], "SQLValidation": verdicts}, enable_sql_validation=None)
+    output = agent.ask("How many orders were placed in 2024?")
+
+    assert (output["status"], output["sql"]) == ("ok", YEAR_2024)
 
 
 @pytest.mark.parametrize(
