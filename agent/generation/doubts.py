@@ -33,7 +33,7 @@ from datasphinx.agent.sql.dialects import print_statement
 from datasphinx.agent.sql.guard import parse
 from datasphinx.agent.sql.names import ColumnReference, ResolvedQuery, key_of, referenced_names, resolved_query
 from datasphinx.agent.sql.output_columns import OutputColumn, output_columns
-from datasphinx.agent.sql.summary import days_in, period_unit
+from datasphinx.agent.sql.summary import days_in, period_unit, singular
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _PART_END = re.compile(r"[^\w\s'’-]+")
@@ -547,13 +547,19 @@ def _stems(text: str) -> tuple[str, ...]:
     return (*(stem(word) for word in spelt_words(text.replace("_", " "))), *han_runs(text))
 
 
+@lru_cache(maxsize=10_000)
+def _words(text: str) -> tuple[str, ...]:
+    """Return the words of a name or a question, in the singular; other words of their stem may mean something else."""
+    return (*map(singular, spelt_words(text.replace("_", " "))), *han_runs(text))
+
+
 def _unused_columns(said: Mentions, parts: _Parts) -> Iterator[tuple[str, Collection[str]]]:
     """Yield the phrases of the question that are the names of columns of which the statement reads none, with these."""
     catalog = parts.query.catalog
     named: dict[tuple[str, ...], tuple[str, set[str]]] = {}
-    table_names = {_stems(catalog.tables[key].name) for key in catalog.tables}
+    table_names = {_words(catalog.tables[key].name) for key in catalog.tables}
     used = [link for link in said.values if any(f" {normal_form(link.value)} " in text for text in parts.forms)]
-    questions = [_stems(part) for part in _PART_END.split(_without_values(replace(said, values=used)))]
+    questions = [_words(part) for part in _PART_END.split(_without_values(replace(said, values=used)))]
     words = {word for part in questions for word in part}
     for key in parts.near:
         for column in catalog.tables[key].columns:
@@ -561,7 +567,7 @@ def _unused_columns(said: Mentions, parts: _Parts) -> Iterator[tuple[str, Collec
                 # Each row has this date: "opened" says no more of a ticket than that there is one.
                 continue
             for name in filter(None, (column.name, column.comment)):
-                phrase = _stems(name)
+                phrase = _words(name)
                 is_named = bool(phrase) and words.issuperset(phrase) and phrase not in table_names
                 if is_named and any(_contains(part, phrase) for part in questions):
                     named.setdefault(phrase, (name, set()))[1].add(f"{key}.{column.name}")
@@ -572,8 +578,9 @@ def _unused_columns(said: Mentions, parts: _Parts) -> Iterator[tuple[str, Collec
         name, columns = named[phrase]
         is_read = not parts.columns.isdisjoint(map(str.lower, columns))
         # The word may also be the whole text that is compared: "pubs" beside kind = 'pub' is no column.
-        is_text = any(_stems(literal.name) == phrase for literal, _ in parts.compared)
-        if not is_read and not is_text and not any(own.issuperset(phrase) for own in parts.names):
+        stems = _stems(name)
+        is_text = any(_stems(literal.name) == stems for literal, _ in parts.compared)
+        if not is_read and not is_text and not any(own.issuperset(stems) for own in parts.names):
             yield name, columns
     for text, meant in said.columns:
         if parts.columns.isdisjoint(map(str.lower, meant)):
@@ -590,7 +597,7 @@ def _keys_returned(said: Mentions, parts: _Parts, outputs: Sequence[OutputColumn
     The name is the only text column whose values tell the rows apart. A question that names the key wants it, and the
     answer explains a code whose meanings are in the comment of its column.
     """
-    asked, tables = set(_stems(said.question)), parts.query.catalog.tables
+    asked, words, tables = set(_stems(said.question)), set(_words(said.question)), parts.query.catalog.tables
     stored = [
         output.stored for output in outputs if output.stored and isinstance(output.expression.unnest(), exp.Column)
     ]
@@ -603,7 +610,8 @@ def _keys_returned(said: Mentions, parts: _Parts, outputs: Sequence[OutputColumn
         for table in map(tables.__getitem__, targets or [place.table.key] * (place.table.primary_key == key)):
             names = [each.name for each in table.columns if _tells_apart(each, table)]
             named, own = set(_stems(table.name)), set(_stems(place.column.name))
-            if len(names) == 1 and table.key not in shown and named <= asked and asked.isdisjoint(own - named):
+            is_named = words.issuperset(_words(table.name))
+            if len(names) == 1 and table.key not in shown and is_named and asked.isdisjoint(own - named):
                 yield table, place.column.name, names[0]
 
 

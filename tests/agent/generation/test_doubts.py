@@ -325,6 +325,38 @@ def test_the_date_that_each_row_has_says_that_there_is_one() -> None:
     assert "tickets.opened" in found(0.5)
 
 
+PETS = Table(
+    "pets",
+    (
+        Column("pet_id", "INTEGER"),
+        Column("died", "DATE", null_share=0.9),
+        Column("opened", "DATE", null_share=0.5),
+        Column("list_price", "REAL"),
+        Column("category", "TEXT"),
+    ),
+    primary_key=("pet_id",),
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "named"),
+    [
+        ("Wie viele Tiere hatten die Tierärzte?", ""),
+        ("Which pets have open cases?", ""),
+        ("Which pets are opening a case?", ""),
+        ("Which pets died?", "died"),
+        ("Which cases were Opened?", "opened"),
+        ("How are the list-prices?", "list_price"),
+        ("Pets by categories", "category"),
+        ("How were pets categorised?", ""),
+    ],
+)
+def test_a_column_is_named_by_its_words_and_not_by_others_of_their_stem(question: str, named: str) -> None:
+    catalog = Catalog("sqlite", {"pets": PETS})
+    found = doubts_about("SELECT COUNT(*) FROM pets", Mentions(question), catalog, TODAY)
+    assert [doubt.facts["part"] for doubt in found] == ([named] if named else [])
+
+
 def test_one_of_few_kinds_is_a_doubt_only_if_another_one_was_said() -> None:
     catalog = Catalog("sqlite", {"sales": SALES}, values={("sales", "city"): ("coastal", "inland")})
     sql = "SELECT COUNT(*) FROM sales WHERE city = 'coastal'"
