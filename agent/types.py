@@ -66,6 +66,10 @@ class QueryCondition(TypedDict):
     the rows of a table; empty for one whose name is `column`."""
     are_meanings: NotRequired[bool]
     """Whether the values are the meanings of codes, such as "yes", which do not say of what."""
+    are_columns: NotRequired[bool]
+    """Whether the values are the words for columns."""
+    or_missing: NotRequired[bool]
+    """Whether rows without a value meet it too."""
     descends: NotRequired[bool]
     """Of the first rows, whether the highest come first."""
     groups: NotRequired[list[str]]

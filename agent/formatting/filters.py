@@ -37,6 +37,8 @@ def short_words(conditions: Sequence[QueryCondition], language: Language, *, has
 def _without_column(condition: QueryCondition, language: Language, periods: int) -> str:
     """Return the words of a condition without its column; "" if they would not say what is meant."""
     operator, values = condition["operator"], condition["values"]
+    if condition.get("or_missing") or condition.get("are_columns"):
+        return ""
     if operator == "during":
         is_only = periods == 1 and "figure" not in condition
         return _alternatives(_values(condition, language), language) if is_only else ""
@@ -65,6 +67,14 @@ def _values(condition: QueryCondition, language: Language) -> list[str]:
 
 
 def _words(condition: QueryCondition, language: Language) -> str:
+    words = _words_of_values(condition, language)
+    if condition.get("or_missing"):
+        missing = render("filter_missing", language, column=_subject(condition, language))
+        return render("filter_or", language, values=words, last=missing)
+    return words
+
+
+def _words_of_values(condition: QueryCondition, language: Language) -> str:
     column, operator = _subject(condition, language), condition["operator"]
     if operator.startswith("not "):
         return render("filter_except", language, words=_words({**condition, "operator": negated(operator)}, language))

@@ -42,8 +42,8 @@ _WRAPPERS = (
 )  # fmt: skip
 """Functions that a comparison in words may leave out."""
 _OF_DATES = (
-    *_WRAPPERS, exp.AtTimeZone, exp.DateTrunc, exp.Div, exp.Month, exp.StrToDate, exp.StrToTime, exp.TimeToStr,
-    exp.TimestampTrunc, exp.UnixToTime, exp.Year,
+    *_WRAPPERS, exp.AtTimeZone, exp.DateTrunc, exp.Div, exp.Hour, exp.Month, exp.StrToDate, exp.StrToTime,
+    exp.TimeToStr, exp.TimestampTrunc, exp.UnixToTime, exp.Year,
 )  # fmt: skip
 """Functions that convert dates, or seconds since 1970, without another date, or return a part of one."""
 _EPOCHS = {"auto", "unixepoch"}
@@ -67,6 +67,7 @@ _GENERIC_NAMES = {"name", "title", "label", "code", "id"}
 _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?:[T ]00:00(?::00(?:\.0+)?)?)?")
 _PERIOD_PREFIX = re.compile(r"\d{4}(?:-\d{2})?-?")
 _PERIOD = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2})(?!\d).*)?)?", re.DOTALL)
+_HOURS = 24
 _MAX_DEPTH, _MAX_LEVEL = 20, 3
 _RESHAPED = ("joins", "laterals", "having", "qualify", "offset", "pivots")
 FIRST_MOMENT = ", 00:00"
@@ -158,7 +159,7 @@ class QueryReader:
             self._read_source(source, depth + 1)
         for join in select.args.get("joins") or ():
             for part in conjuncts(join.args.get("on")) if join.alias_or_name.lower() not in tested else ():
-                self._add(part, select, is_wordless=bool(join.side))
+                self._add(part, select, is_wordless=bool(join.side) and not self._limits_found(part, join, select))
         for clause in ("where", "having", "qualify"):
             for part in conjuncts(select.args.get(clause)):
                 self._add(tests.pop(id(part), part), select)
@@ -187,6 +188,18 @@ class QueryReader:
                 found[id(part)] = join
         return found
 
+    def _limits_found(self, part: exp.Expr, join: exp.Join, select: exp.Select) -> bool:
+        """Return whether `part` of the condition of an outer join says which rows of its table are found, and no more.
+
+        If the query asks for rows that found none, it says which ones it leaves out.
+        """
+        alias, where = join.alias_or_name.lower(), select.args.get("where")
+        nulls = [node for node in where.find_all(exp.Is) if isinstance(node.expression, exp.Null)] if where else []
+        asks_for_none = any(self._owners(each, select) == [alias] for one in nulls for each in one.find_all(exp.Column))
+        columns = list(part.find_all(exp.Column))
+        is_of_table = bool(columns) and all(self._owners(column, select) == [alias] for column in columns)
+        return join.side == "LEFT" and is_of_table and not asks_for_none
+
     def _filled(self, join: exp.Join) -> set[str]:
         """Return the columns that have a value in each row that `join` finds: those that it compares, and its key."""
         equations = [part for part in conjuncts(join.args.get("on")) if isinstance(part, exp.EQ)]
@@ -209,7 +222,7 @@ class QueryReader:
         return [condition for condition, _ in self._told]
 
     def _add(self, node: exp.Expr, select: exp.Select, *, is_wordless: bool = False) -> None:
-        if _joins_columns(node):
+        if self._only_joins(node, select):
             return
         condition = None if is_wordless else self._condition(node, select)
         if condition is None:
@@ -222,13 +235,54 @@ class QueryReader:
             else:
                 self._told.append((condition, origins))
 
+    def _only_joins(self, node: exp.Expr, select: exp.Select) -> bool:
+        """Return whether `node` only says which rows belong together: along a key, or alone between two tables.
+
+        An equation with a computed value, such as the last day of each group, leaves out other rows.
+        """
+        if not _joins_columns(node):
+            return False
+        columns = list(node.find_all(exp.Column))
+        if any(self._source_of(column, select) is None for column in columns) or self._is_along_key(node, select):
+            return True
+        if not all(isinstance(self.resolved(column, select)[0], exp.Column) for column in columns):
+            return False
+        pair, joins = {column.table for column in columns}, select.args.get("joins") or ()
+        clauses = [select.args.get("where"), *(join.args.get("on") for join in joins)]
+        return not any(join.args.get("using") and join.alias_or_name in pair for join in joins) and not any(
+            {column.table for column in part.find_all(exp.Column)} == pair and self._is_along_key(part, select)
+            for part in chain.from_iterable(map(conjuncts, clauses))
+        )
+
+    def _is_along_key(self, node: exp.Expr, select: exp.Select) -> bool:
+        """Return whether `node` equates columns of which one refers to the other, or that refer to the same column.
+
+        Columns with the same name count as well: a key of several columns need not be declared.
+        """
+        sides = [_column(side) for side in (node.this, node.expression)] if isinstance(node, exp.EQ) else [None]
+        origins = [self.origin(side, select) if side else None for side in sides]
+        ends = [self._ends(origin) for origin in origins if origin]
+        names = {origin.column.lower() for origin in origins if origin}
+        return len(ends) == len(sides) and (len(names) == 1 or not ends[0].isdisjoint(ends[1]))
+
+    def _ends(self, origin: _Origin) -> set[tuple[str, str]]:
+        """Return the table and column of `origin`, and those that it refers to."""
+        found = {(origin.table.lower(), origin.column.lower())}
+        for column, table in self._columns_of(origin):
+            for foreign in table.foreign_keys:
+                if column.name in foreign.columns and (target := self.catalog.tables.get(foreign.target)):
+                    end = foreign.target_columns[foreign.columns.index(column.name)]
+                    found.add((target.name.lower(), end.lower()))
+        return found
+
     def _condition(self, node: exp.Expr, select: exp.Select) -> QueryCondition | None:
         node = _as_test(_as_in(node.unnest()))
         if isinstance(node, exp.Not):
             if isinstance(node.this.unnest(), exp.Column):
                 return self._on_column(node.this.unnest(), select, "=", [False])
             condition = self._condition(node.this, select)
-            return {**condition, "operator": negated(condition["operator"])} if condition else None
+            is_one = condition and not condition.get("or_missing")
+            return {**condition, "operator": negated(condition["operator"])} if condition and is_one else None
         if isinstance(node, exp.Or):
             return self._alternatives(node, select)
         if isinstance(node, exp.Join | exp.Exists) or isinstance(node, exp.In) and node.args.get("query"):
@@ -349,12 +403,13 @@ class QueryReader:
         if len(self._origins(node, select)) > 1:
             return None
         parts = [self._all_of(part, select) for part in node.flatten()]
-        if len(parts) == 2 and {part and part["operator"] for part in parts} in (
-            {"≠", "missing"},
-            {"lacks", "missing"},
-        ):
-            differing, missing = sorted(filter(None, parts), key=lambda part: part["operator"] == "missing")
-            return differing if _subject(differing) == _subject(missing) else None
+        missing = [part for part in parts if part and part["operator"] == "missing"]
+        others = [part for part in parts if part and part["operator"] != "missing"]
+        if len(missing) == len(others) == 1 and len(parts) == 2:
+            (other,) = others
+            if _subject(other) != _subject(missing[0]) or other["operator"] in {"present", "first", "with", "without"}:
+                return None
+            return other if other["operator"] in {"≠", "lacks"} else {**other, "or_missing": True}
         conditions = [part for part in parts if part and part["operator"] in {"=", "during", "month", "contains"}]
         kinds = {(*_subject(condition), condition["operator"]) for condition in conditions}
         if len(conditions) < len(parts) or len(kinds) > 1:
@@ -384,6 +439,11 @@ class QueryReader:
         if operator is None:
             return None
         left, right = node.this, node.expression
+        if isinstance(left.unnest(), exp.Column) and isinstance(right.unnest(), exp.Column):
+            names = [self.name(side.unnest(), select) for side in (left, right)]
+            if not all(names) or names[0] == names[1]:
+                return None
+            return QueryCondition(column=names[0] or "", operator=operator, values=names[1:], are_columns=True)
         if constant(right) is None:
             left, right, operator = right, left, _SWAPPED[operator]
         return self._on_column(left, select, operator, [constant(right)])
@@ -416,10 +476,9 @@ class QueryReader:
 
     def _on_value(self, node: exp.Expr, select: exp.Select, operator: str, values: list[Any]) -> QueryCondition | None:
         dated = _dated_column(node)
-        if dated is not None and (months := _months(node, operator, values)):
+        if dated is not None and (of_part := _of_part(node, operator, values)):
             name = self.name(dated, select)
-            operator = "not month" if operator == "≠" else "month"
-            return QueryCondition(column=name, operator=operator, values=months) if name else None
+            return QueryCondition(column=name, operator=of_part[0], values=of_part[1]) if name else None
         if dated is not None and (unit := period_unit(node)):
             operator, values = _in_days(unit, operator, values, are_texts=node.find(exp.TimeToStr) is not None)
             if not values:
@@ -484,7 +543,8 @@ class QueryReader:
         if isinstance(node.this, exp.DenseRank) and count - (operator == "<") > 1:
             return None
         first = order.expressions[0]
-        names = [self.name(each, select) for each in (first.this, *(node.args.get("partition_by") or ()))]
+        parts = node.args.get("partition_by") or ()
+        names = [self.name(first.this, select), *(self._row_name(each, select) for each in parts)]
         column, *groups = (each or "" for each in names)
         if None in names or count - (operator == "<") < 1:
             return None
@@ -495,6 +555,23 @@ class QueryReader:
             descends=bool(first.args.get("desc")),
             groups=groups,
         )
+
+    def _row_name(self, node: exp.Expr, select: exp.Select) -> str | None:
+        """Return the words for a column, of the primary key of a table those for its row; None if it has none."""
+        name, keys = self.name(node, select), [each for each in self._stored(node, select) if self.names_tables]
+        rows = [self._noun(table.name) for column, table in keys if table.primary_key == (column.name,)]
+        return rows[0] if name and len(rows) == 1 else name
+
+    def _noun(self, table: str) -> str:
+        """Return the words for one row of `table`; of "species" the same, unless a name has "specy"."""
+        words = readable(table)
+        noun = singular(words)
+        if not words.endswith("ies"):
+            return noun
+        tables = self.catalog.tables.values()
+        names = {readable(name).lower() for each in tables for name in (each.name, *(one.name for one in each.columns))}
+        last = noun.rpartition(" ")[2].lower()
+        return noun if any(last in name.split() for name in names) else words
 
     def _holds_dates(self, node: exp.Expr, select: exp.Select) -> bool:
         """Return whether `node` is a column of dates, which may be texts."""
@@ -545,7 +622,9 @@ class QueryReader:
             return []
         if not columns and any(id(each) not in within for each in node.find_all(exp.AggFunc)):
             tables += [table for source in self.sources(select).values() if (table := self.table(source))]
-        names = [self.name(column, own) or readable(column.name) for column, own in columns]
+        # A column of neither a query nor a table, but of a function, only has the name that the statement gives it.
+        known = [(column, own) for column, own in columns if self._source_of(column, own)]
+        names = [self.name(column, own) or readable(column.name) for column, own in known]
         return list(dict.fromkeys([*names, *(readable(table.name) for table in tables if self.names_tables)]))
 
     def name(self, node: exp.Expr, select: exp.Select) -> str | None:
@@ -562,7 +641,7 @@ class QueryReader:
         if origin is None or origin.column.lower() in self.catalog.secret_names or tables.count(origin.table) > 1:
             return None
         if origin.column.lower() in _GENERIC_NAMES and origin.table and self.names_tables:
-            noun = singular(readable(origin.table))
+            noun = self._noun(origin.table)
             return noun if origin.column.lower() in {"name", "title", "label"} else f"{noun} {origin.column}"
         return readable(origin.column)
 
@@ -837,18 +916,52 @@ def period_unit(node: exp.Expr) -> str | None:
     return name if name == "year" or (name == "month" and not isinstance(node, exp.Extract)) else None
 
 
-def _months(node: exp.Expr, operator: str, values: list[Any]) -> list[int]:
-    """Return the months of any year, as numbers, that a condition names if `node` is the month of a date; else none."""
+def _part_numbers(part: str, node: exp.Expr, values: list[Any]) -> list[int]:
+    """Return the numbers that a condition compares with if `node` is the "month" or "hour" of a date; else none."""
     is_text, node = isinstance(node.unnest(), exp.TimeToStr), _plain(node)
     unit = node.this.name.lower() if isinstance(node, exp.Extract) else ""
-    is_month = isinstance(node, exp.Month) or unit == "month"
-    is_month = is_month or isinstance(node, exp.TimeToStr) and node.args["format"].name == "%m"
+    kind, form = {"month": (exp.Month, "%m"), "hour": (exp.Hour, "%H")}[part]
+    is_part = isinstance(node, kind) or unit == part
+    is_part = is_part or isinstance(node, exp.TimeToStr) and node.args["format"].name == form
     # Of texts, '06' is the month, and 6 is before all of them.
-    are_months = all(isinstance(value, str) and len(value) == 2 for value in values) if is_text else True
-    numbers = [int(value) if str(value).isdecimal() else 0 for value in values]
-    if not (is_month and are_months and operator in _HOLDS) or 0 in numbers:
+    are_parts = all(isinstance(value, str) and len(value) == 2 for value in values) if is_text else True
+    numbers = [int(value) if str(value).isdecimal() else -1 for value in values]
+    return numbers if is_part and are_parts and -1 not in numbers else []
+
+
+def _months(node: exp.Expr, operator: str, values: list[Any]) -> list[int]:
+    """Return the months of any year, as numbers, that a condition names if `node` is the month of a date; else none."""
+    numbers = _part_numbers("month", node, values)
+    if not numbers or 0 in numbers or operator not in _HOLDS:
         return []
     return [month for month in range(1, 13) if _HOLDS[operator](month, numbers)]
+
+
+def _of_part(node: exp.Expr, operator: str, values: list[Any]) -> tuple[str, list[Any]] | None:
+    """Return the operator and values of a condition on the month or hour of a date; None for another one."""
+    if months := _months(node, operator, values):
+        return ("not month" if operator == "≠" else "month"), months
+    return _hours(node, operator, values)
+
+
+def _hours(node: exp.Expr, operator: str, values: list[Any]) -> tuple[str, list[Any]] | None:
+    """Return the operator and the times of day that a condition names if `node` is the hour of a date; else None.
+
+    >>> from sqlglot import parse_one
+    >>> _hours(parse_one("EXTRACT(HOUR FROM seen)"), ">", [21])
+    ('≥', ['22:00'])
+    """
+    numbers = _part_numbers("hour", node, values)
+    if not numbers or max(numbers) >= _HOURS or operator not in _HOLDS:
+        return None
+    held = [hour for hour in range(_HOURS) if _HOLDS[operator](hour, numbers)]
+    if operator == "≠" or not held or held[-1] - held[0] >= len(held):
+        return None
+    if operator in {">", "≥"}:
+        return "≥", [f"{held[0]:02}:00"]
+    if operator in {"<", "≤"}:
+        return ("<", [f"{held[-1] + 1:02}:00"]) if held[-1] + 1 < _HOURS else None
+    return "between", [f"{held[0]:02}:00", f"{held[-1]:02}:59"]
 
 
 def negated(operator: str) -> str:
@@ -923,9 +1036,9 @@ def merged(conditions: list[QueryCondition]) -> list[QueryCondition]:
     return merged
 
 
-def _subject(condition: QueryCondition) -> tuple[str, str | None]:
-    """Return what a condition is on: a column, or which figure of it."""
-    return condition["column"], condition.get("figure")
+def _subject(condition: QueryCondition) -> tuple[str, str | None, bool]:
+    """Return what a condition is on: a column, or which figure of it, and whether it may be missing."""
+    return condition["column"], condition.get("figure"), condition.get("or_missing", False)
 
 
 def _range(one: QueryCondition, two: QueryCondition) -> QueryCondition | None:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from datasphinx.agent.engines import engines
-from datasphinx.agent.formatting.filters import condition_words
+from datasphinx.agent.formatting.filters import condition_words, short_words
 from datasphinx.agent.schema.catalog import Catalog, Column, Table
 from datasphinx.agent.sql.summary import summarize_query
 from tests.agent.sql.catalogs import catalog
@@ -586,6 +586,118 @@ def test_a_row_of_another_table_that_is_asked_for_or_ruled_out_is_told(clauses: 
 def test_the_conditions_of_a_yes_or_no_are_those_of_its_only_query(sql: str, words: list[str], has_more: bool) -> None:
     summary = summarize_query(sql, catalog("duckdb"))
     assert (condition_words(summary["conditions"], "en"), summary["more_conditions"]) == (words, has_more)
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        ("SELECT 1 FROM orders o JOIN customers c ON c.id = o.customer_id", ""),
+        ("SELECT 1 FROM orders o JOIN visits v ON v.n = o.id", ""),
+        ("SELECT 1 FROM orders o, visits v WHERE v.n = o.id", ""),
+        ("SELECT 1 FROM orders o JOIN orders p ON p.customer_id = o.customer_id", ""),
+        (
+            "SELECT 1 FROM orders o JOIN customers c ON c.id = o.customer_id WHERE o.amount = c.score",
+            "amount = score",
+        ),
+        (
+            "SELECT 1 FROM orders o JOIN customers c ON c.id = o.customer_id WHERE CAST(o.status AS DATE) = c.born",
+            "with a condition on born, status",
+        ),
+        (
+            "SELECT 1 FROM customers c JOIN (SELECT state, MAX(born) AS last FROM customers GROUP BY 1) AS m "
+            "ON m.state = c.state AND m.last = c.born",
+            "last = born",
+        ),
+        ("SELECT 1 FROM customers WHERE born > CURRENT_DATE", "with a condition on born"),
+        ("SELECT 1 FROM orders WHERE amount >= customer_id", "amount ≥ customer id"),
+        ("SELECT 1 FROM orders o JOIN orders p ON p.id = o.id AND p.amount > o.amount", "with a condition on amount"),
+        (
+            "SELECT 1 FROM generate_series(1, 5) AS s(d) LEFT JOIN customers ON customers.score >= s.d",
+            "with a condition on score",
+        ),
+    ],
+)
+def test_an_equation_along_a_key_alone_is_left_out_and_columns_are_compared_by_name(sql: str, words: str) -> None:
+    summary = summarize_query(sql, catalog("postgres"))
+    assert "; ".join(condition_words(summary["conditions"], "en")) == words
+
+
+@pytest.mark.parametrize(
+    ("where", "words"),
+    [
+        ("born < '2001-01-01' OR born IS NULL", "born < Jan 1, 2001 or born is empty"),
+        ("born IS NULL OR (born >= '2001-01-01' AND born < '2002-01-01')", "born = 2001 or born is empty"),
+        ("state = 'NY' OR state IS NULL", "state = NY or state is empty"),
+        ("state <> 'NY' OR state IS NULL", "without NY"),
+        ("NOT (score < 5 OR score IS NULL)", "with a condition on score"),
+        ("score < 5 OR state IS NULL", "with a condition on score, state"),
+        ("(score >= 5 OR score IS NULL) AND score <= 9", "score ≥ 5 or score is empty; score ≤ 9"),
+    ],
+)
+def test_rows_without_a_value_are_told_beside_the_others(where: str, words: str) -> None:
+    summary = summarize_query(f"SELECT 1 FROM customers WHERE {where}", catalog("postgres"))
+    assert "; ".join(short_words(summary["conditions"], "en")) == words
+
+
+@pytest.mark.parametrize(
+    ("clauses", "words"),
+    [
+        ("LEFT JOIN orders o ON o.customer_id = c.id AND o.status = 'open'", "open"),
+        (
+            "LEFT JOIN orders o ON o.customer_id = c.id AND o.amount >= 5 AND o.amount <= 9 WHERE c.state = 'NY'",
+            "NY; amount = 5 – 9",
+        ),
+        ("LEFT JOIN orders o ON o.customer_id = c.id AND c.state = 'NY'", "with a condition on state"),
+        ("RIGHT JOIN orders o ON o.customer_id = c.id AND o.status = 'open'", "with a condition on status"),
+        (
+            "LEFT JOIN orders o ON o.customer_id = c.id AND o.status = 'open' WHERE o.amount IS NULL",
+            "amount is empty; with a condition on status",
+        ),
+    ],
+)
+def test_an_outer_join_of_some_rows_tells_which(clauses: str, words: str) -> None:
+    summary = summarize_query(f"SELECT 1 FROM customers c {clauses}", catalog("duckdb"))
+    assert set(short_words(summary["conditions"], "en")) == set(words.split("; "))
+
+
+@pytest.mark.parametrize(
+    ("dialect", "condition", "words"),
+    [
+        ("postgres", "EXTRACT(HOUR FROM seen) >= 22", "seen ≥ 22:00"),
+        ("postgres", "EXTRACT(HOUR FROM seen) BETWEEN 8 AND 11", "seen = 08:00 – 11:59"),
+        ("postgres", "EXTRACT(HOUR FROM seen) < 6", "seen < 06:00"),
+        ("mysql", "HOUR(seen) > 17", "seen ≥ 18:00"),
+        ("mysql", "HOUR(seen) = 7", "seen = 07:00 – 07:59"),
+        ("sqlite", "strftime('%H', seen) <= '08'", "seen < 09:00"),
+        ("sqlite", "CAST(strftime('%H', seen) AS INTEGER) IN (7, 8)", "seen = 07:00 – 08:59"),
+        ("sqlite", "strftime('%H', seen) >= '8'", "with a condition on seen"),
+        ("postgres", "EXTRACT(HOUR FROM seen) IN (7, 9)", "with a condition on seen"),
+        ("postgres", "EXTRACT(HOUR FROM seen) <> 7", "with a condition on seen"),
+    ],
+)
+def test_hours_are_told_as_times(dialect: str, condition: str, words: str) -> None:
+    table = Table("visits", (Column("seen", "TIMESTAMP"),))
+    summary = summarize_query(f"SELECT 1 FROM visits WHERE {condition}", Catalog(dialect, {"visits": table}))
+    assert condition_words(summary["conditions"], "en") == [words]
+
+
+@pytest.mark.parametrize(
+    ("table", "key", "by", "words"),
+    [
+        ("species", "code", "code", "for each species"),
+        ("bike_types", "t", "t", "for each bike type"),
+        ("categories", "category_id", "category_id", "for each category"),
+        ("categories", "category_id", "name", "for each category"),
+        ("species", "code", "kind", "for each kind"),
+    ],
+)
+def test_a_group_by_a_key_is_one_of_the_rows_of_its_table(table: str, key: str, by: str, words: str) -> None:
+    columns = tuple(Column(name, "TEXT") for name in (key, "name", "kind", "size"))
+    known = Catalog("duckdb", {table: Table(table, columns, primary_key=(key,))})
+    sql = f"SELECT name FROM {table} QUALIFY RANK() OVER (PARTITION BY {by} ORDER BY size) = 1"
+    assert condition_words(summarize_query(sql, known)["conditions"], "en") == [
+        f"only the first, sorted by size, {words}"
+    ]
 
 
 def test_what_is_computed_from_a_secret_column_has_no_words() -> None:
