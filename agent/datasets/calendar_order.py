@@ -1,10 +1,10 @@
-"""Columns of names of months, weekdays or quarters sort by the calendar: `1月` to `12月`, `Jan`, `Mon`, `Q1`."""
+"""Columns of names of months, weekdays or quarters sort by the calendar: `1月` to `12月`, `Jan`, `Mon`, `Q1 2024`."""
 
-from datasphinx.agent.charts.calendar_names import calendar_places
+from datasphinx.agent.charts.calendar_names import calendar_places, may_be_calendar_name
 from datasphinx.agent.core.duckdb_text import literal, quote_name
 from datasphinx.agent.datasets.workspace import Workspace
 
-_LONGEST_CYCLE = 12
+_MAX_NAMES = 400
 
 
 def order_calendar_names(work: Workspace, table: str) -> bool:
@@ -14,14 +14,14 @@ def order_calendar_names(work: Workspace, table: str) -> bool:
     if not texts:
         return False
     samples = work.run(f"SELECT {', '.join(f'any_value({column})' for column in texts)} FROM {place}")[0]
-    named = [column for column, value in zip(texts, samples, strict=True) if value and calendar_places([value])]
+    named = [column for column, value in zip(texts, samples, strict=True) if value and may_be_calendar_name(value)]
     ordered = [column for column in named if _order(work, place, column)]
     return bool(ordered)
 
 
 def _order(work: Workspace, place: str, column: str) -> bool:
     """Make `column` an enumeration if all its values are names of one cycle; return whether it became one."""
-    found = work.run(f"SELECT DISTINCT {column} FROM {place} WHERE {column} IS NOT NULL LIMIT {_LONGEST_CYCLE + 1}")
+    found = work.run(f"SELECT DISTINCT {column} FROM {place} WHERE {column} IS NOT NULL LIMIT {_MAX_NAMES + 1}")
     places = calendar_places([value for (value,) in found])
     if not places or len(places) < 2:
         return False

@@ -60,7 +60,7 @@ def _execute(written: WrittenText, context: SpecContext) -> ExecutedCandidate[st
     try:
         written_spec = _with_valid_sort(read_spec(written.text))
         spec = _with_dates(written_spec, context)
-        result = run(spec, Datasets(context.dataset_id, source.catalog.tables), source)
+        result = run(spec, Datasets(context.dataset_id, source.catalog.tables, values=source.catalog.values), source)
     except (QuerySpecInvalid, StatementError, PermissionDenied):
         return None
     lacks_dates = context.days is not None and spec is written_spec

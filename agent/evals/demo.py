@@ -142,7 +142,7 @@ def judged_answers(services: Services) -> Iterator[Judged]:
         output = analyst.invoke({"question": sheet.question, "files": [str(sheet.file)]})
         dataset_id = services.registry.create(services.registry.add_file(sheet.file)).dataset_id
         data = services.datasets([dataset_id])
-        reference = run(sheet.spec, Datasets(dataset_id, data.catalog.tables), data)
+        reference = run(sheet.spec, Datasets(dataset_id, data.catalog.tables, values=data.catalog.values), data)
         yield _judged(sheet.question, output, reference, bool(sheet.spec.sort))
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from datasphinx.agent.errors import NamesUnknown, StatementError, StatementRefused
+from datasphinx.agent.generation.calendar_rows import in_calendar_order
 from datasphinx.agent.messages import Message
 from datasphinx.agent.record.step import note
 from datasphinx.agent.schema.catalog import Catalog
@@ -74,7 +75,7 @@ def _execute(source: Source, sql: str, is_checked_only: bool) -> Execution:
         if is_checked_only:
             source.check(sql)
             return Execution(sql, None, None, source)
-        return Execution(sql, source.execute(sql), None, source)
+        return Execution(sql, in_calendar_order(source.execute(sql), sql, source.catalog.dialect), None, source)
     except StatementError as error:
         return Execution(sql, None, error, source)
 

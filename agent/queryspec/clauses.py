@@ -1,11 +1,13 @@
 """The SQL of filters, with every value bound."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import NamedTuple
 
 from sqlglot import exp
 
+from datasphinx.agent.charts.calendar_names import calendar_places
 from datasphinx.agent.engines.spelling import Spelling, formula, function_call
 from datasphinx.agent.queryspec.dates import read_clock, read_date, read_span
 from datasphinx.agent.queryspec.spec import (
@@ -30,10 +32,11 @@ _COMPARED: dict[str, type[exp.Binary]] = {
 
 
 class Column(NamedTuple):
-    """A column as SQL, with its type."""
+    """A column as SQL, with its type, and the order of its values if they are names of months or other periods."""
 
     sql: exp.Expr
     kind: TypeClass
+    calendar: Mapping[str, int] = MappingProxyType({})
 
 
 Scalar = str | int | float | bool
@@ -78,10 +81,11 @@ def filter_sql(spec_filter: Filter, look_up: Callable[[str], Column], bound: Bou
     column = look_up(spec_filter.col)
     if isinstance(spec_filter, ComparedColumns):
         return _compare_columns(spec_filter.op, column, look_up(spec_filter.other), bound)
-    return _condition(spec_filter, column.sql, column.kind, bound)
+    return _condition(spec_filter, column, bound)
 
 
-def _condition(spec_filter: Condition, node: exp.Expr, kind: TypeClass, bound: BoundValues) -> exp.Expr:
+def _condition(spec_filter: Condition, column: Column, bound: BoundValues) -> exp.Expr:
+    node, kind = column.sql, column.kind
     missing = formula("x IS NULL", x=node)
     if isinstance(spec_filter, IsNull):
         return missing if spec_filter.value else exp.Not(this=missing)
@@ -95,14 +99,39 @@ def _condition(spec_filter: Condition, node: exp.Expr, kind: TypeClass, bound: B
         return function_call(bound.spelling.match, plain, bound.bind(spec_filter.value))
     if isinstance(spec_filter, Between):
         low, high = spec_filter.value
-        return _and(compare(">=", plain, low, kind, bound), compare("<=", plain.copy(), high, kind, bound))
+        return _and(*(_compare(op, column, plain, value, bound) for op, value in ((">=", low), ("<=", high))))
     if isinstance(spec_filter, In):
         found = _in(spec_filter.value, plain, kind, bound)
         return _unless(found, missing) if spec_filter.op == "not_in" else found
     if isinstance(spec_filter, ComparedColumns):
         raise TypeError(spec_filter)
-    made = compare(spec_filter.op, plain, spec_filter.value, kind, bound)
+    made = _compare(spec_filter.op, column, plain, spec_filter.value, bound)
     return exp.Paren(this=either(made, missing.copy())) if spec_filter.op == "!=" else made
+
+
+def _compare(op: str, column: Column, plain: exp.Expr, value: Scalar, bound: BoundValues) -> exp.Expr:
+    """Compare a column with a value: names of months and other periods by the calendar, unless the value is none."""
+    if column.calendar and op not in {"=", "!="} and (places := calendar_places([*column.calendar, str(value)])):
+        place = exp.Literal.number(places[str(value)])
+        return _COMPARED[op](this=place_in_calendar(plain.copy(), places, bound), expression=place)
+    return compare(op, plain.copy(), value, column.kind, bound)
+
+
+def place_in_calendar(node: exp.Expr, calendar: Mapping[str, int], bound: BoundValues) -> exp.Expr:
+    """Return the place of a name of a month or another period; NULL for other values."""
+    case = exp.Case(this=node)
+    for name, place in sorted(calendar.items(), key=lambda item: (item[1], item[0])):
+        case.append("ifs", exp.If(this=bound.text(name), true=exp.Literal.number(place)))
+    return case
+
+
+def name_in_calendar(node: exp.Expr, calendar: Mapping[str, int], bound: BoundValues) -> exp.Expr:
+    """Return the name of a place that `place_in_calendar` returns."""
+    names = {place: name for name, place in sorted(calendar.items(), reverse=True)}
+    case = exp.Case(this=node)
+    for place, name in sorted(names.items()):
+        case.append("ifs", exp.If(this=exp.Literal.number(place), true=bound.text(name)))
+    return case
 
 
 def _unless(found: exp.Expr, missing: exp.Expr) -> exp.Expr:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
+from datasphinx.agent.charts.calendar_names import calendar_places
 from datasphinx.agent.queryspec.expression_types import Finder, type_of
 from datasphinx.agent.queryspec.expressions import Node, names_in, parse
 from datasphinx.agent.queryspec.spec import (
@@ -19,7 +20,7 @@ from datasphinx.agent.queryspec.spec import (
     grouped_column,
     output_name,
 )
-from datasphinx.agent.schema.catalog import TIMES, Column, Table, TypeClass
+from datasphinx.agent.schema.catalog import TIMES, Column, ColumnKey, Table, TypeClass
 
 UNION = "union"
 """The name of a union as a dataset."""
@@ -36,13 +37,15 @@ class Datasets:
 
     `main` is read by specs without `from`. A result is the spec that computes it, with its `from`; names of results
     differ from those of tables. `repeated` has the columns of a result that hold the values of a row several times, so
-    that they cannot be aggregated (see `datasphinx.agent.queryspec.fan_out`).
+    that they cannot be aggregated (see `datasphinx.agent.queryspec.fan_out`). `values` has the sampled values of text
+    columns of tables, by which names of months and other periods are known and put in the order of the calendar.
     """
 
     main: str
     tables: Mapping[str, Table]
     results: Mapping[str, QuerySpec] = field(default_factory=dict)
     repeated: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    values: Mapping[ColumnKey, Sequence[str]] = field(default_factory=dict)
     _relations: dict[str, Table] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
@@ -55,10 +58,20 @@ class Datasets:
         if name in self.tables:
             return self.tables[name]
         if name not in self._relations:
-            others = {other: spec for other, spec in self.results.items() if other != name}
-            inner = Datasets(self.main, self.tables, others)
-            self._relations[name] = Table(name, tuple(_result_columns(self.results[name], inner)))
+            self._relations[name] = Table(name, tuple(_result_columns(self.results[name], self._without(name))))
         return self._relations[name]
+
+    def values_of(self, name: str, column: str) -> Sequence[str]:
+        """Return the sampled values of a column of the table or result `name`; empty if they are not known."""
+        if name in self.tables:
+            return self.values.get((self.tables[name].key, column), ())
+        names = Names(self.results[name], self._without(name))
+        place = names.passed_on(column)
+        return names.values_of(place) if place else ()
+
+    def _without(self, name: str) -> "Datasets":
+        others = {other: spec for other, spec in self.results.items() if other != name}
+        return Datasets(self.main, self.tables, others, values=self.values)
 
 
 class ColumnRef(NamedTuple):
@@ -184,7 +197,7 @@ class Names:
 
     def __init__(self, spec: QuerySpec, datasets: Datasets) -> None:
         """Read the derived columns. Raise KeyError if the main dataset does not exist."""
-        self.spec, self.scope = spec, scope_of(spec, datasets)
+        self.spec, self.datasets, self.scope = spec, datasets, scope_of(spec, datasets)
         self.nodes: dict[str, Node] = {}
         """The syntax trees of the derived columns."""
         for derived in spec.derived:
@@ -283,14 +296,44 @@ class Names:
 
     @cached_property
     def time_groups(self) -> list[str]:
-        """The result names of the groups that are periods, dates or times, or enumerations, such as of months."""
+        """The result names of the groups that are periods, dates or times, names of these, or enumerations."""
         return [
             output_name(group)
             for group in self.spec.group_by
             if isinstance(group, Bucket)
             or self.class_of(group) in TIMES
-            or ((place := self.scope.find_column(group)) and place.column.type.upper().startswith("ENUM"))
+            or ((place := self.scope.find_column(group)) and (_is_enumeration(place.column) or self.calendar(place)))
         ]
+
+    def passed_on(self, output: str) -> ColumnRef | None:
+        """Return the column of the datasets that is the result column `output` as it is; None for a computed one."""
+        if not self.spec.is_grouped:
+            return self.scope.columns.get(output)
+        return self.scope.find_column(output) if output in self.spec.group_by else None
+
+    def values_of(self, place: ColumnRef) -> Sequence[str]:
+        """Return the sampled values of a column, those of each part for a union; empty if they are not known."""
+        union, name = self.spec.source, place.column.name
+        if not isinstance(union, Union) or place.dataset != self.scope.main:
+            return self.datasets.values_of(place.dataset, name)
+        parts = [each.parts for each in united_columns(union, self.datasets) if each.column.name == name]
+        own = [(part.source, column) for row in parts for part, column in zip(union.parts, row, strict=True) if column]
+        return [value for source, column in own for value in self.datasets.values_of(source, column.name)]
+
+    def calendar(self, place: ColumnRef) -> Mapping[str, int]:
+        """Return the order of the values of a column that all are names of periods, such as months; else empty."""
+        if place.column.type_class != "text" or place.column.secret:
+            return {}
+        places = calendar_places(self.values_of(place)) or {}
+        return places if len(places) > 1 else {}
+
+    def sorts_as_text(self, place: ColumnRef) -> bool:
+        """Return whether a text column has the order of its texts; enumerations that a table stores have their own."""
+        return not _is_enumeration(place.column) or place.dataset not in self.datasets.tables
+
+
+def _is_enumeration(column: Column) -> bool:
+    return column.type.upper().startswith("ENUM")
 
 
 def _type_of(node: Node, find: Finder) -> TypeClass:
@@ -303,10 +346,7 @@ def _type_of(node: Node, find: Finder) -> TypeClass:
 def _result_columns(spec: QuerySpec, datasets: Datasets) -> Iterator[Column]:
     """Yield the columns of the result of `spec`; a column that is only passed on keeps its type."""
     names = Names(spec, datasets)
-    groups = {group for group in spec.group_by if isinstance(group, str)}
     for name, type_class in names.outputs.items():
-        place = names.scope.find_column(name) if name in groups else None
-        if not spec.is_grouped:
-            place = names.scope.columns.get(name)
+        place = names.passed_on(name)
         kind = place.column.type if place else _TYPES.get(type_class, type_class.upper())
         yield Column(name, kind, secret=bool(place and place.column.secret))

@@ -19,7 +19,7 @@ from datasphinx.agent.engines.spelling import formula
 from datasphinx.agent.errors import QuerySpecInvalid
 from datasphinx.agent.queryspec.aggregates import aggregate, is_windowed, windowed
 from datasphinx.agent.queryspec.check import check, check_engine
-from datasphinx.agent.queryspec.clauses import Column, filter_sql, order_term
+from datasphinx.agent.queryspec.clauses import Column, filter_sql, name_in_calendar, order_term, place_in_calendar
 from datasphinx.agent.queryspec.columns import ColumnRef, Datasets, Names, united_columns
 from datasphinx.agent.queryspec.expression_sql import ExpressionWriter, WindowOrder, parenthesized
 from datasphinx.agent.queryspec.expressions import ORDERED, Call, name_of, names_in, windows_in
@@ -100,6 +100,8 @@ class _Compiler:
         self.numbers: set[str] = set()
         """Columns that are already floating-point."""
         self.durations: set[str] = set()
+        self.calendars: dict[str, Mapping[str, int]] = {}
+        """The names of months or other periods of aggregations that are computed from their places."""
         self.numbers_rows = False
         """Whether each dataset has a further column with the number of its row."""
 
@@ -250,7 +252,8 @@ class _Compiler:
             return Column(parenthesized(sql), self.row_types[name])
         place = self._resolve(name)
         node, kind = self._column(place), place.column.type_class
-        return Column(self.spelling.as_text(node, place.column.type) if kind == "text" else node, kind)
+        text = self.spelling.as_text(node, place.column.type) if kind == "text" else node
+        return Column(text, kind, self.names.calendar(place))
 
     def _row_writer(self) -> ExpressionWriter:
         return ExpressionWriter(self._row_operand, self.names.class_of, self.bound)
@@ -291,10 +294,16 @@ class _Compiler:
             for group, key in zip(groups, keys, strict=True)
         }
         self.columns |= {
-            each.name: self.spelling.write("duration", x=node) if each.name in self.durations else node
-            for each, node in zip(aggregations, aggregates, strict=True)
+            each.name: self._restored(each.name, node) for each, node in zip(aggregations, aggregates, strict=True)
         }
         self.query.group_by(*keys, copy=False)
+
+    def _restored(self, aggregation: str, node: exp.Expr) -> exp.Expr:
+        """Return a computed aggregation in the type of its column."""
+        if aggregation in self.durations:
+            return self.spelling.write("duration", x=node)
+        calendar = self.calendars.get(aggregation)
+        return name_in_calendar(node, calendar, self.bound) if calendar else node
 
     def _grouped(self, group: str | Bucket) -> exp.Expr:
         """Return the column that `group` names, or the one derived for each row."""
@@ -325,7 +334,8 @@ class _Compiler:
         columns = [self._argument(name, aggregation) for name in aggregation.cols]
         if aggregation.order_by:
             order = self._row(aggregation.order_by)
-            columns.append(self.spelling.as_comparable(order.sql, order.kind))
+            plain = self.spelling.as_comparable(order.sql, order.kind)
+            columns.append(place_in_calendar(plain, order.calendar, self.bound) if order.calendar else plain)
         if aggregation.agg == "nunique" or len(columns) == 1:
             return [_where(column, selected) for column in columns]
         present = [formula("NOT (x) IS NULL", x=column) for column in columns]
@@ -348,6 +358,9 @@ class _Compiler:
             node = self.spelling.cast(node, "number") if is_float and kind != "time" else node
             if kind == "text" and aggregation.agg not in {"count", "nunique"}:
                 node = self.spelling.as_text(node, place.column.type)
+            if aggregation.agg in {"min", "max"} and (calendar := self.names.calendar(place)):
+                self.calendars[aggregation.name] = calendar
+                return place_in_calendar(node, calendar, self.bound)
         if kind == "time" and aggregation.agg in {"sum", "avg"}:
             self.durations.add(aggregation.name)
             return self.spelling.seconds(node, kind)
@@ -413,7 +426,9 @@ class _Compiler:
         return bool(filters) and not is_plain
 
     def _output(self, name: str) -> Column:
-        return Column(self.columns[name].copy(), self.names.outputs[name])
+        place = self.names.passed_on(name)
+        calendar = self.names.calendar(place) if place else {}
+        return Column(self.columns[name].copy(), self.names.outputs[name], calendar)
 
     def _operand(self, name: str) -> exp.Expr:
         """Return a column of the result, with a number as floating-point."""
@@ -447,7 +462,18 @@ class _Compiler:
             if output_name(group) not in within:
                 complete.setdefault(output_name(group), False)
         available = {name: desc for name, desc in complete.items() if name in self.columns}
-        return [order_term(self.columns[name].copy(), is_descending=desc) for name, desc in available.items()]
+        return [
+            order_term(node, is_descending=desc) for name, desc in available.items() for node in self._sort_keys(name)
+        ]
+
+    def _sort_keys(self, name: str) -> list[exp.Expr]:
+        """Return a result column as it is sorted: names of months and other periods first by their place."""
+        node, place = self.columns[name].copy(), self.names.passed_on(name)
+        calendar = self.names.calendar(place) if place and self.names.sorts_as_text(place) else {}
+        if place is None or not calendar:
+            return [node]
+        text = self.spelling.as_text(node.copy(), place.column.type)
+        return [place_in_calendar(text, calendar, self.bound), node]
 
     def _selected(self) -> exp.Select:
         columns = [exp.alias_(node.copy(), name, quoted=True) for name, node in self.columns.items()]

@@ -59,7 +59,7 @@ def run_query(arguments: RunQuery, bench: Workbench, cancellation: Cancellation)
     repeated = {name: frozenset(kept.get("repeated", ())) for name, kept in kept_results.items()}
     source = bench.open_source(_datasets_read(spec, results, bench))
     tables = {name: table for name, table in source.shown_catalog.tables.items() if name in bench.dataset_ids}
-    datasets = Datasets(bench.dataset_ids[0], tables, results, repeated)
+    datasets = Datasets(bench.dataset_ids[0], tables, results, repeated, source.catalog.values)
     result = run(spec, datasets, source, cancellation)
     repeated_columns = sorted(() if spec.is_grouped else find_fan_out(spec, datasets, source, cancellation))
     compiled = compile_spec(spec, datasets, source.catalog.dialect)
