@@ -258,6 +258,8 @@ class State(Input, RunState, total=False):
     """Token limit of a list of all tables and columns in prompts, so that a statement may use any; 0 for no list."""
     follows: Turn | None
     """The turn before a question that may continue it."""
+    follow_ups: list[str]
+    """Questions that the model proposes with a `reply`."""
     forms: list[str]
     """Follow-ups that only changed the form of the last answer, including the current one."""
     rejected_sql: list[str]

@@ -1,6 +1,6 @@
 """Node: turn rows, a failure, or a question to the user into the answer."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -257,19 +257,24 @@ def _composed(rows: _Rows, services: Services, effort: Effort, proposed: OutputT
         summary=rows.summary,
         worded=worded,
         narrated=narrated if writer else None,
-        chart_form=_with_names(form.get("chart"), dict(zip(rows.written, rows.result["columns"], strict=True))),
+        chart_form=_with_names(form.get("chart"), facts, rows.result["columns"]),
     )
 
 
-def _with_names(chart: ChartForm | None, names: Mapping[str, str]) -> ChartForm | None:
-    """Return `chart` with other names of its columns."""
+def _with_names(chart: ChartForm | None, facts: ResultFacts, columns: Sequence[str]) -> ChartForm | None:
+    """Return `chart` with the names `columns` for the columns of `facts` that it names as a reference does."""
     if not chart:
         return chart
-    renamed: ChartForm = {**chart, "y": [names.get(name, name) for name in chart.get("y", ())]}
+
+    def shown(name: str) -> str:
+        at = facts.named(name)
+        return name if at is None else columns[at]
+
+    renamed: ChartForm = {**chart, "y": list(map(shown, chart.get("y", ())))}
     if "x" in chart:
-        renamed["x"] = names.get(chart["x"], chart["x"])
+        renamed["x"] = shown(chart["x"])
     if series := chart.get("series"):
-        renamed["series"] = names.get(series, series)
+        renamed["series"] = shown(series)
     return renamed
 
 
@@ -385,7 +390,9 @@ def _replied(reply: str, state: State) -> dict[str, Any]:
     if turns:
         said = Exchange(question=state["question"], answer=reply)
         turns = remembered(turns[:-1], {**turns[-1], "replies": [*turns[-1].get("replies", ()), said]})
-    return {**text_answer(reply, language_in(state)).output(), "turns": turns}
+    told = text_answer(reply, language_in(state))
+    told.follow_ups = state.get("follow_ups") or []
+    return {**told.output(), "turns": turns}
 
 
 def _output_without_rows(state: State) -> dict[str, Any]:

@@ -5,8 +5,14 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from datasphinx.agent.answers.texts_without_rows import compared_in, said_about, supported_question, supported_reason
+from datasphinx.agent.answers.texts_without_rows import (
+    said_about,
+    supported_question,
+    supported_reason,
+    with_statements,
+)
 from datasphinx.agent.answers.typed_values import Said, unsupported
+from datasphinx.agent.answers.wording import proposed_questions
 from datasphinx.agent.clarify.codes import code_question
 from datasphinx.agent.clarify.feedback import describe_option
 from datasphinx.agent.clarify.review import compare_readings, put_question
@@ -149,10 +155,12 @@ def _without_statement(
         )
         return {**failure, "sql_error_info": written.problem}
     if written.reply:
-        problems = unsupported(written.reply, said_about(question), names_in(state.get("result")))
+        said, names = said_about(question), names_in(state.get("result"))
+        problems = unsupported(written.reply, said, names)
         if problems:
             note(f"the reply was not used: {'; '.join(problems)}")
-        return {"reply": render("general_reply", question.language) if problems else written.reply}
+        reply = render("general_reply", question.language) if problems else written.reply
+        return {"reply": reply, "follow_ups": proposed_questions(written.form.get("follow_ups", ()), said, names)}
     return _in_another_form(written, question, state.get("result"), source)
 
 
@@ -166,6 +174,9 @@ def _in_another_form(written: WrittenSql, question: Question, rows: Result | Non
         return {}
     result = None if question.sql_only else rows or source.execute(last["sql"])
     update = shown_again(last, question.text, result)
+    if written.standalone and (text := _alone(written, question, rows, source)):
+        # The title of a chart is the question, which may name the last form.
+        update["question"] = text
     proposed, form = written.output_type or ("plot" if written.form.get("chart") else None), written.form
     if proposed == "dataframe" and not (form and last.get("output_type") == "dataframe"):
         # Rows in place of a chart, unless only their formats or words change.
@@ -189,22 +200,25 @@ def _continued(written: WrittenSql, question: Question, rows: Result | None, sou
     last = question.follows
     if not last or not written.standalone:
         return {}
-    try:
-        text = clean_question(written.standalone)
-        links = {each: source.linked_values(each, source.shown_catalog.selection()) for each in (text, question.text)}
-        named = {link.value for link in links[text]}
-        given = {link.phrase for link in links[question.text] if link.value not in named}
-        literals = () if written.alternatives else compared_in(written.sql, source.catalog.dialect)
-        said = replace(said_about(question), literals=literals)
-        problems = unsupported(text, said, named | names_in(rows)) or unsupported(question.text, Said(text), given)
-        problem = "; ".join(problems)
-    except InvalidQuestion as error:
-        text, problem = "", str(error)
-    if problem:
-        text = joined(last["question"], question.text)
+    text = _alone(written, question, rows, source) or joined(last["question"], question.text)
     note(f"read as: {text}")
     is_chart = last.get("output_type") == "plot" and not written.output_type
     return {"question": text, **({"proposed_output_type": "plot"} if is_chart else {})}
+
+
+def _alone(written: WrittenSql, question: Question, rows: Result | None, source: Source) -> str:
+    """Return the question as the model reads it without the conversation; empty if that is unusable."""
+    try:
+        text = clean_question(written.standalone)
+    except InvalidQuestion:
+        return ""
+    links = {each: source.linked_values(each, source.shown_catalog.selection()) for each in (text, question.text)}
+    named = {link.value for link in links[text]}
+    given = {link.phrase for link in links[question.text] if link.value not in named}
+    statements = () if written.alternatives else [written.sql]
+    said = with_statements(said_about(question), statements, source.catalog.dialect)
+    problems = unsupported(text, said, named | names_in(rows)) or unsupported(question.text, Said(text), given)
+    return "" if problems else text
 
 
 def _following(question: Question, statements: Sequence[str], source: Source) -> Sequence[str]:

@@ -32,6 +32,11 @@ class Reference:
     chooses_by: _Choice = ""
     words: tuple["Template", ...] = ()
 
+    @property
+    def is_list(self) -> bool:
+        """Whether it lists the rows, of this or another result."""
+        return any(part.strip().split(".")[0] == "list" for part in self.selection.split(":")[:2])
+
 
 Template = tuple[str | Reference, ...]
 

@@ -230,7 +230,7 @@ class _Resolver:
         bare = _bare_forms(template)
         for at, part in enumerate(template):
             if isinstance(part, str):
-                text += _without_start(part, unit)
+                text += _without_start(part, unit).removeprefix("." if before.endswith(".") else "")
                 self.year = self._typed_year(part) or self.year
                 self.sentence += len(_SENTENCE_END.findall(part))
                 before, unit = ("", "") if part else (before, unit)
@@ -245,7 +245,7 @@ class _Resolver:
             if values is not None and at not in bare:
                 values.append(self._place(part, len(text), len(text) + len(value), self.used[used:]))
             text += value
-            before, unit = value, _unit_of(value)
+            before, unit = (value, _unit_of(value)) if value else (before, unit)
         return text
 
     def _typed_year(self, text: str) -> int | None:
@@ -350,19 +350,12 @@ class _Resolver:
         return self._cell_of_row(facts, int(first), at()) if _ROW.fullmatch(first) else None
 
     def _column(self, facts: ResultFacts, *path: str) -> int:
-        """Return the index of the column that a path names, with or without its table.
-
-        A name may be written in other capitals, and with underscores for spaces, as for the column of a metric.
-        """
-        names = [column.name for column in facts.columns]
-        for wanted in (".".join(path), path[-1], path[-1].rpartition(".")[2]):
-            for found in (
-                [at for at, name in enumerate(names) if name == wanted],
-                [at for at, name in enumerate(names) if _spoken(name) == _spoken(wanted)],
-            ):
-                if len(found) == 1:
-                    return found[0]
-        raise Problem(f"there is no such column; there are {', '.join(names or facts.others)}")
+        """Return the index of the column that a path names, with or without its table."""
+        at = facts.named(*path)
+        if at is None:
+            names = [column.name for column in facts.columns]
+            raise Problem(f"there is no such column; there are {', '.join(names or facts.others)}")
+        return at
 
     def _only(self, facts: ResultFacts, at: int) -> _Value:
         if self.row is not None:
@@ -377,7 +370,8 @@ class _Resolver:
             return self._cell(facts, at, 0)
         self._require_listable(facts)
         rows = [next(row for row, cell in enumerate(column.cells) if _hashable(cell) == one) for one in cells]
-        return self._listed(self._texts(facts, at, self._different_rows(facts, at, rows)), facts)
+        names = self._texts(facts, at, self._different_rows(facts, at, rows))
+        return self._listed(names, facts, self._named(facts, at) if column.key else len(names))
 
     def _count(self, facts: ResultFacts) -> _Value:
         _require_no_totals(facts)
@@ -392,8 +386,7 @@ class _Resolver:
         if facts.is_cut:
             raise Problem("the rows are cut, so the number of its values is not known")
         self.used.append(_Use(facts, "rows", -1, -1))
-        values = {_hashable(cell) for cell in facts.columns[at].cells if cell is not None}
-        return _number(Decimal(len(values)), _COUNT, facts)
+        return _number(Decimal(self._named(facts, at)), _COUNT, facts)
 
     def _is_as_asked(self, facts: ResultFacts) -> bool:
         """Return whether the rows are cut only where the user asked for it."""
@@ -431,7 +424,7 @@ class _Resolver:
         return (
             self._cell(facts, by, row)
             if len(different) == 1
-            else self._listed(self._texts(facts, by, different), facts)
+            else self._listed(self._texts(facts, by, different), facts, len(different))
         )
 
     def _extreme_rows(self, facts: ResultFacts, kind: str, at: int) -> list[int]:
@@ -519,7 +512,8 @@ class _Resolver:
         self._require_listable(facts)
         different = self._different_rows(facts, name, rows)
         is_named_by_both = at is not None and facts.columns[at].is_text
-        if len(different) < len(rows) and at is not None and not is_named_by_both:
+        count = self._named(facts, name) if facts.columns[name].key else len(different)
+        if count < len(rows) and at is not None and not is_named_by_both:
             raise Problem("its names repeat")
         self.used.append(_Use(facts, "list", name if at is None else at, name, tuple(rows)))
         if at is None:
@@ -532,7 +526,8 @@ class _Resolver:
                 self._cell(facts, at, row)  # raises if the value is a blank text or NaN
             for row, text in zip(known, self._texts(facts, at, known, are_alone=False), strict=True):
                 names[row] += aside(text)
-        return self._listed(names, facts, _most(facts, [name]))
+            count = len(rows)
+        return self._listed(names, facts, count, _most(facts, [name]))
 
     def _each_row(self, facts: ResultFacts, words: Sequence[Template]) -> str:
         """Return the words with the values of each row, as a list."""
@@ -548,16 +543,17 @@ class _Resolver:
             self.problems += resolver.problems
             shown = {one.shown for one in resolver.used}
             names = [column for column in shown if facts.columns[column].is_name or facts.columns[column].is_period]
-            if not facts.identifies(names, row):
+            if not facts.identifies(names, row) and not facts.identifies(facts.with_keys(names), row):
                 raise Problem("its text needs the names or period of the row")
         self.used.append(_Use(facts, "list", -1, -1, tuple(range(len(facts.rows)))))
         conventions = CONVENTIONS[facts.language]
         typed = "".join(part for part in words[0] if isinstance(part, str)).partition(conventions.aside.strip()[0])[0]
         is_clause = any(map(str.isalnum, typed)) and list_mark(texts, facts.language) == conventions.list_comma
         most = _most(facts, shown)
-        if conventions.clause_comma and is_clause and len(texts) <= most:
+        different = list(dict.fromkeys(texts))
+        if conventions.clause_comma and is_clause and len(texts) == len(different) <= most:
             return conventions.clause_comma.join(texts)
-        return _names(texts, facts, most)
+        return _names(different, facts, len(texts), most)
 
     def _rest(self, facts: ResultFacts, path: Sequence[str], words: Sequence[Template]) -> str:
         """Return the words about the rows after the first and those that tie with it in the column of `path`.
@@ -585,15 +581,20 @@ class _Resolver:
         self.used.append(_Use(facts, "list", at, at, tuple(rows)))
         return text
 
-    def _listed(self, names: Sequence[str], facts: ResultFacts, most: int = _LISTED_WHOLE) -> _Value:
-        """Return names as a list in words; names that all stand there have quotation marks of their own."""
+    def _listed(self, names: Sequence[str], facts: ResultFacts, count: int, most: int = _LISTED_WHOLE) -> _Value:
+        """Return names of `count` things as a list in words; if it has all, quotation marks are those of each name."""
         start, end = self.quotes
         if not start:
-            return _Value(_names(names, facts, most), names=len(names))
-        if len(names) > most:
+            return _Value(_names(names, facts, count, most), names=count)
+        if len(names) > most or len(names) < count:
             raise Problem(f"the quotation marks belong to each name: {{list|{start}{{column}}{end}}}")
         quoted = joined([f"{start}{name}{end}" for name in names], facts.language)
-        return _Value(quoted.removeprefix(start).removesuffix(end), names=len(names))
+        return _Value(quoted.removeprefix(start).removesuffix(end), names=count)
+
+    def _named(self, facts: ResultFacts, at: int) -> int:
+        """Return how many different things a column names: those with the same name and another key are different."""
+        columns = [at, *facts.columns[at].key]
+        return len({tuple(_hashable(row[one]) for one in columns) for row in facts.rows if row[at] is not None})
 
     def _different_rows(self, facts: ResultFacts, at: int, rows: Iterable[int]) -> list[int]:
         """Return the first one of the rows with each text in a column."""
@@ -636,16 +637,17 @@ def _bare_forms(template: Template) -> set[int]:
     """Return the places of plural forms beside which their value does not stand.
 
     A value with several forms stands once, before the last of the first ones in a row: `There {n#is|are} {n#cat|cats}`
-    is "There are 3 cats". It stands before none if the text, or one of the forms, has it without a form.
+    is "There are 3 cats". It stands before none if the text, or one of the forms, has it without a form, and not
+    between a list and its verb: `{list.name} {rows#has|have}`.
     """
     places: dict[str, list[int]] = {}
     plain = {part.selection for part in template if isinstance(part, Reference) and not part.chooses_by}
     for at, part in enumerate(template):
-        if isinstance(part, Reference) and part.chooses_by == "number":
+        if isinstance(part, Reference) and part.chooses_by == "number" and not _follows_list(template, at):
             places.setdefault(part.selection, []).append(at)
             inner = (one.selection for one in chain.from_iterable(part.words) if isinstance(one, Reference))
             plain |= {part.selection}.intersection(inner)
-    bare: set[int] = set()
+    bare = {at for at in range(len(template)) if _follows_list(template, at)}
     for selection, forms in places.items():
         if selection in plain:
             bare.update(forms)
@@ -657,6 +659,12 @@ def _bare_forms(template: Template) -> set[int]:
             shown = form
         bare.update(form for form in forms if form != shown)
     return bare
+
+
+def _follows_list(template: Template, at: int) -> bool:
+    """Return whether nothing but white space is between the reference at a place and a list before it."""
+    before = [part for part in template[:at] if isinstance(part, Reference) or part.strip()]
+    return bool(before) and isinstance(before[-1], Reference) and before[-1].is_list
 
 
 def _quotes_around(before: str, after: Template) -> tuple[str, str]:
@@ -684,12 +692,13 @@ def _most(facts: ResultFacts, shown: Iterable[int]) -> int:
     return _PERIODS if any(facts.columns[at].is_period for at in shown) else _LISTED_WHOLE
 
 
-def _names(names: Sequence[str], facts: ResultFacts, most: int) -> str:
-    """Return names as a list in words: all if they are few, else the first ones, and how many more there are."""
-    if len(names) <= most:
-        return joined(names, facts.language)
-    shown = list_mark(names, facts.language).join(names[:_MAX_LISTED])
-    return render("names_and_more", facts.language, names=shown, count=len(names) - _MAX_LISTED)
+def _names(names: Sequence[str], facts: ResultFacts, count: int, most: int) -> str:
+    """Return names of `count` things as a list in words: all or the first few, and how many more."""
+    shown = names if len(names) <= most else names[:_MAX_LISTED]
+    if len(shown) == count:
+        return joined(shown, facts.language)
+    listed = list_mark(names, facts.language).join(shown)
+    return render("names_and_more", facts.language, names=listed, count=count - len(shown))
 
 
 def _number(number: Decimal, fmt: ColumnFormat, facts: ResultFacts) -> _Value:
@@ -698,10 +707,6 @@ def _number(number: Decimal, fmt: ColumnFormat, facts: ResultFacts) -> _Value:
 
 def _computed(number: Decimal, fmt: ColumnFormat, facts: ResultFacts) -> _Value:
     return _Value(format_computed(number, fmt, facts.language), number)
-
-
-def _spoken(name: str) -> str:
-    return name.casefold().replace("_", " ")
 
 
 def _hashable(cell: Any) -> Any:

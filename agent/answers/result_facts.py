@@ -27,7 +27,7 @@ from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.sql.compare import is_blank, names_in
 from datasphinx.agent.sql.guard import shared_nodes, shared_trees
 from datasphinx.agent.sql.names import resolved_query
-from datasphinx.agent.sql.output_columns import additive_columns, output_columns
+from datasphinx.agent.sql.output_columns import OutputColumn, additive_columns, output_columns
 from datasphinx.agent.sql.selects import conjuncts, is_aggregated
 from datasphinx.agent.sql.summary import constant, days_in, period_unit, sort_key, unwrapped
 from datasphinx.agent.types import Result
@@ -67,6 +67,8 @@ class ColumnFacts:
     is_period: bool
     is_count: bool = False
     """Whether it counts rows."""
+    key: Sequence[int] = ()
+    """The outputs that tell apart what it names, such as persons with the same name; none if they are not known."""
     told: Sequence[Decimal] | None = None
     """The numbers that a sentence tells of it, which have the same decimals; None for all, and their sum."""
 
@@ -148,6 +150,8 @@ class ResultFacts:
     """The first key by which rows are sorted: its output, if it is one, and whether it descends."""
     literals: Sequence[Any] = ()
     """The values that the statement compares with."""
+    written: Sequence[str] = ()
+    """The texts that it writes anywhere."""
     computed: Mapping[str, Any] = field(default_factory=dict)
     """Computed facts by id."""
     others: Mapping[str, "ResultFacts"] = field(default_factory=dict)
@@ -189,6 +193,19 @@ class ResultFacts:
         ranks = self.columns[at].ranks
         return (at, descends) if ranks is not None and ranks == sorted(ranks, reverse=descends) else None
 
+    def named(self, *path: str) -> int | None:
+        """Return the index of the column that a path names, with or without its table; None if there is not one.
+
+        A name may be written in other capitals, and with underscores for spaces, as for the column of a metric.
+        """
+        names = [column.name for column in self.columns]
+        for wanted in (".".join(path), path[-1], path[-1].rpartition(".")[2]):
+            for form in (str, _plain_name):
+                found = [at for at, name in enumerate(names) if form(name) == form(wanted)]
+                if len(found) == 1:
+                    return found[0]
+        return None
+
     def with_rows(self, result: Result) -> "ResultFacts":
         """Return the facts about `result`, which differs in the values of secret columns."""
         cells = ([row[at] for row in result["rows"]] for at in range(len(self.columns)))
@@ -201,8 +218,9 @@ class ResultFacts:
         return replace(self, columns=columns)
 
     def with_literals(self, said: Said) -> Said:
-        """Return `said` with the values that the statement compares with."""
-        return replace(said, literals=[*said.literals, *self.literals])
+        """Return `said` with the values that the statement compares with, and the names that the statements write."""
+        written = (text for one in (self, *self.others.values()) for text in one.written)
+        return replace(said, literals=[*said.literals, *self.literals], written=[*said.written, *written])
 
     def telling(self, numbers: Mapping[int, Sequence[Decimal]]) -> "ResultFacts":
         """Return the facts for a sentence that tells `numbers` by column."""
@@ -213,6 +231,14 @@ class ResultFacts:
         """Return whether no other row has the values of `row` in `columns`."""
         wanted = [self.rows[row][at] for at in columns]
         return bool(columns) and [[one[at] for at in columns] for one in self.rows].count(wanted) == 1
+
+    def with_keys(self, columns: Iterable[int]) -> set[int]:
+        """Return `columns` with those that tell apart what they name."""
+        return {each for at in columns for each in (at, *self.columns[at].key)}
+
+
+def _plain_name(name: str) -> str:
+    return name.casefold().replace("_", " ")
 
 
 def with_plain_names(result: Result, sql: str, catalog: Catalog, said: Said) -> Result:
@@ -268,6 +294,7 @@ def facts_of(result: Result, sql: str, catalog: Catalog, language: Language) -> 
             is_period=len(sources) == width
             and _is_period(sources[at].expression, shown[at], [row[at] for row in result["rows"]]),
             is_count=output is not None and isinstance(unwrapped(output), exp.Count),
+            key=_key_of_names(at, sources, shown, result) if len(sources) == width else (),
         )
         for at, (name, output) in enumerate(zip(result["columns"], outputs, strict=True))
     ]
@@ -283,6 +310,7 @@ def facts_of(result: Result, sql: str, catalog: Catalog, language: Language) -> 
         **_ranking(tree, kept),
         order=sort_key(tree) if isinstance(tree, exp.Query) else None,
         literals=tuple(compared_values(nodes)),
+        written=tuple(written_texts(nodes)),
     )
 
 
@@ -340,6 +368,23 @@ def _is_total(scope: Scope, other: Scope) -> bool:
     groups = [len(group.expressions) if (group := each.args.get("group")) else 0 for each in (total, parts)]
     has_more_rows = conditions < other_conditions and groups[0] <= groups[1]
     return groups[0] < groups[1] or has_more_rows or not is_aggregated(parts)
+
+
+def _key_of_names(
+    at: int, sources: Sequence[OutputColumn], shown: Sequence[ColumnFormat], result: Result
+) -> Sequence[int]:
+    """Return the outputs that are the key of the rows that an output names; none if it is not their name.
+
+    A column before it in their table, of which the rows have more different texts, is their name instead.
+    """
+
+    def texts(column: int) -> int:
+        cells = [row[column] for row in result["rows"] if shown[column].kind == "text"]
+        return len({cell for cell in cells if isinstance(cell, str)})
+
+    own, source = texts(at), sources[at]
+    has_name = any(texts(other) > own for other in source.siblings if other not in source.key)
+    return source.key if own and not has_name else ()
 
 
 def _ranking(tree: exp.Expr, kept: tuple[exp.Window, Any] | None) -> dict[str, Any]:
@@ -496,6 +541,11 @@ def compared_values(nodes: Iterable[exp.Expr]) -> Iterator[Any]:
                 continue
             if value is not None and value not in (0, 1):
                 yield value.replace("%", " ").replace("_", " ") if isinstance(node, exp.Like | exp.ILike) else value
+
+
+def written_texts(nodes: Iterable[exp.Expr]) -> Iterator[str]:
+    """Yield the texts among `nodes`."""
+    return (node.name for node in nodes if isinstance(node, exp.Literal) and node.is_string)
 
 
 def _is_period_bound(comparison: exp.Binary, value: Any) -> bool:

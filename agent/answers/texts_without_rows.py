@@ -1,13 +1,12 @@
 """Texts of a model without rows, replaced by plain ones if they have a figure that nobody gave."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from sqlglot import exp
 
 from datasphinx.agent.answers.references import Said, unsupported
-from datasphinx.agent.answers.result_facts import compared_values
+from datasphinx.agent.answers.result_facts import compared_values, written_texts
 from datasphinx.agent.clarify.review import Reading
 from datasphinx.agent.generation.question import Question
 from datasphinx.agent.messages import Message, language_in, render
@@ -42,24 +41,32 @@ def supported_question(
     The figures and names of an option may be those of its statement, not those of the rows. If a label has others,
     there is no question; if only what it means has others, the label stands for it.
     """
-    compared = [compared_in(each.sql, source.catalog.dialect) for each in readings]
+    known = [with_statements(said, [each.sql], source.catalog.dialect) for each in readings]
     names = {name for each in readings for name in each.names}
-    if unsupported(question["question"], replace(said, literals=[one for each in compared for one in each]), names):
+    all_known = with_statements(said, [each.sql for each in readings], source.catalog.dialect)
+    if unsupported(question["question"], all_known, names):
         question = {**question, "question": render("which_reading", language_in(question))}
     told: list[Reading] = []
-    for each, literals in zip(readings, compared, strict=True):
-        known, label = replace(said, literals=literals), each.option["label"]
-        if problems := unsupported(label, known, names):
+    for each, of_reading in zip(readings, known, strict=True):
+        label = each.option["label"]
+        if problems := unsupported(label, of_reading, names):
             note(f"the user was not asked: {'; '.join(problems)}")
             return None
-        reading = label if unsupported(each.option["reading"], known, names) else each.option["reading"]
+        reading = label if unsupported(each.option["reading"], of_reading, names) else each.option["reading"]
         told.append(replace(each, option={**each.option, "reading": reading}))
     return {**question, "options": [each.option for each in told]}, told
 
 
-def compared_in(sql: str | None, dialect: str) -> list[Any]:
-    """Return the values that a statement compares with; none if it cannot be parsed."""
-    try:
-        return list(compared_values(shared_nodes(sql or "", dialect, exp.Expr)))
-    except ValueError:
-        return []
+def with_statements(said: Said, statements: Iterable[str | None], dialect: str) -> Said:
+    """Return `said` with the values that statements compare with, and the names that they write.
+
+    One that cannot be parsed has none.
+    """
+    for sql in statements:
+        try:
+            nodes = list(shared_nodes(sql or "", dialect, exp.Expr))
+        except ValueError:
+            continue
+        literals, written = [*said.literals, *compared_values(nodes)], [*said.written, *written_texts(nodes)]
+        said = replace(said, literals=literals, written=written)
+    return said

@@ -42,6 +42,8 @@ class Said:
     question: str
     texts: Sequence[str] = ()
     literals: Sequence[Any] = ()
+    written: Sequence[str] = ()
+    """Texts that the statement writes, whose names may be repeated, but not their figures."""
 
     @cached_property
     def text(self) -> str:
@@ -50,8 +52,8 @@ class Said:
 
     @cached_property
     def folded(self) -> str:
-        """The text for comparisons without regard to case."""
-        return self.text.casefold()
+        """The text with what is written, for comparisons of names without regard to case."""
+        return "\n".join([self.text, *self.written]).casefold()
 
     @cached_property
     def figures(self) -> frozenset[tuple[Any, str]]:

@@ -38,7 +38,7 @@ class Findings:
     def title_problems(self, text: str) -> tuple[str, ...]:
         """Return why a title without references may not be shown."""
         names = {name for facts in self.facts.others.values() for name in facts.names}
-        return unsupported(text, self.said, names)
+        return unsupported(text, self.facts.with_literals(self.said), names)
 
     def prompt(self) -> str:
         """Return the questions with their statements' filters, and the rows of their answers, for a prompt."""

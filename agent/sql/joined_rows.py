@@ -1,6 +1,6 @@
 """The rows that a SELECT joins: which of its sources they repeat, as keys and samples tell."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -139,25 +139,23 @@ class JoinedRows:
         column = next((column for column in table.columns if column.name.lower() == place[1]), None)
         return ColumnReference(table, column) if column else None
 
+    def position(self, place: Place | None) -> int:
+        """Return the place of a column in its table; 0 if it is not known."""
+        table = self.sources.get(place[0]) if place else None
+        names = [name.lower() for name in table.column_names] if isinstance(table, Table) else []
+        return names.index(place[1]) if place and place[1] in names else 0
+
     def determined(self, sources: Collection[Path], places: Collection[Place] = ()) -> set[Path]:
         """Return the sources with one row at most for each row of `sources` with fixed values at `places`."""
         done, known = set(sources), {*places, *self._constant}
 
         def is_known(place: Place) -> bool:
-            pending, seen = [place], {place}
-            while pending:
-                one = pending.pop()
-                computed = self._computed.get(one, ())
-                if (
-                    one in known
-                    or one[0] in done
-                    or any(all(each[0] in done for each in inputs) for inputs in computed)
-                ):
-                    return True
-                new = self._equal.get(one, set()) - seen
-                seen |= new
-                pending += new
-            return False
+            return any(
+                one in known
+                or one[0] in done
+                or any(all(each[0] in done for each in inputs) for inputs in self._computed.get(one, ()))
+                for one in self._equal_to(place)
+            )
 
         while True:
             added = {
@@ -168,6 +166,28 @@ class JoinedRows:
             if not added:
                 return done
             done |= added
+
+    def _equal_to(self, place: Place) -> set[Place]:
+        """Return the places whose values equal that at `place`, with itself."""
+        pending, seen = [place], {place}
+        while pending:
+            new = self._equal.get(pending.pop(), set()) - seen
+            seen |= new
+            pending += new
+        return seen
+
+    def key_among(self, path: Path, places: Sequence[Place | None]) -> set[int] | None:
+        """Return which of `places` are the key of a source, apart from its fixed columns; None if its key is not known.
+
+        The columns that equal those of the key stand for them.
+        """
+        for key in self._keys[path]:
+            equal = [self._equal_to((path, name)) for name in key]
+            left = [same for same in equal if same.isdisjoint(self._constant)]
+            found = [next((at for at, place in enumerate(places) if place in same), None) for same in left]
+            if None not in found:
+                return {at for at in found if at is not None}
+        return None
 
     def crossed(self, places: Collection[Place]) -> tuple[Path, Path] | None:
         """Return two sources of which each row of a third one has several, so that their rows are joined in pairs.

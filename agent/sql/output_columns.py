@@ -1,13 +1,13 @@
 """What each output of a statement is: the stored column that it shows, or the expression that computes it."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
 from datasphinx.agent.schema.catalog import Catalog
-from datasphinx.agent.sql.joined_rows import JoinedRows
+from datasphinx.agent.sql.joined_rows import JoinedRows, Path
 from datasphinx.agent.sql.names import (
     ColumnReference,
     ResolvedQuery,
@@ -44,6 +44,10 @@ class OutputColumn:
     """The decimal places of the amounts of which it is an average that is not rounded; None for others."""
     is_of_years: bool = False
     """Whether it is computed from years and constants alone, as a decade is."""
+    key: Sequence[int] = ()
+    """The outputs that are the key of the rows whose values it has; none if they are not known."""
+    siblings: Sequence[int] = ()
+    """Other outputs of the same rows, from columns that their table has before its own."""
 
 
 _outputs: StatementCache[Sequence[OutputColumn]] = StatementCache()
@@ -67,7 +71,8 @@ def _output_columns(sql: str, catalog: Catalog) -> Sequence[OutputColumn]:
     queries = outputs_of(query.scopes[-1])
     if any(output.is_star for output, _ in queries[0]):
         return []
-    return [_output(column, query) for column in zip(*queries, strict=False)]
+    found = [_output(column, query) for column in zip(*queries, strict=False)]
+    return list(_with_keys(found, query.scopes[-1], query)) if len(queries) == 1 else found
 
 
 def _output(column: Sequence[tuple[exp.Expr, Scope]], query: ResolvedQuery) -> OutputColumn:
@@ -79,6 +84,22 @@ def _output(column: Sequence[tuple[exp.Expr, Scope]], query: ResolvedQuery) -> O
     shown = {each for output in column for each in _shown(*output, query)}
     stored, is_of_years = _stored(node, scope, query), _is_of_years(node, scope, query)
     return OutputColumn(expression, stored, shown.pop() if len(shown) == 1 else "", decimals, is_of_years)
+
+
+def _with_keys(outputs: Sequence[OutputColumn], scope: Scope, query: ResolvedQuery) -> Iterator[OutputColumn]:
+    rows, items = JoinedRows(query, scope), [item for item, _ in outputs_of(scope)[0]]
+    places = [rows.place(item) for item in items]
+    read = [set[Path]() if item.find(exp.AggFunc) else rows.paths(item) for item in items]
+    first = [
+        min((rows.position(rows.place(column)) for column in item.find_all(exp.Column)), default=0) for item in items
+    ]
+    for at, (output, paths) in enumerate(zip(outputs, read, strict=True)):
+        keys = [rows.key_among(path, places) for path in paths]
+        if keys and all(keys):
+            same = [other for other, one in enumerate(read) if one == paths and first[other] < first[at]]
+            yield replace(output, key=sorted(set[int]().union(*(key or () for key in keys))), siblings=same)
+        else:
+            yield output
 
 
 def _expanded(node: exp.Expr, scope: Scope, depth: int = 0) -> exp.Expr:

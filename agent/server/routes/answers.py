@@ -75,15 +75,16 @@ class FollowUpQuestions(TypedDict):
 
 @router.get("/questions")
 def questions(thread_id: ThreadId, run_id: RunId) -> FollowUpQuestions:
-    """Up to three follow-up questions that the model proposed, or questions to start with after a greeting."""
+    """Up to three follow-up questions that the model proposed; without them, those to start with after a greeting."""
     tenant = current_tenant()
     run = tenant.stored_run(thread_id, run_id)
     state, turns = run.state, run.state.get("turns") or []
-    if run.graph == "agent" and state.get("reply") and not turns and not state.get("error"):
+    proposed = not_asked(state.get("follow_ups") or (), (turn["question"] for turn in turns))
+    if run.graph == "agent" and state.get("reply") and not (turns or proposed or state.get("error")):
         source = tenant.services.source(named_source(state))
         first = starting_questions(source, language_in(state))[:MAX_PROPOSED]
         return {"questions": [each["question"] for each in first]}
-    return {"questions": not_asked(state.get("follow_ups") or (), (turn["question"] for turn in turns))}
+    return {"questions": proposed}
 
 
 @router.get("/tables/{number}.{suffix}", response_class=Response, responses=_files(*get_args(Suffix)))

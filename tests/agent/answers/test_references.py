@@ -9,7 +9,20 @@ import pytest
 from datasphinx.agent.answers.computed_facts import computed_facts
 from datasphinx.agent.answers.references import Filled, ResultFacts, Said, facts_of, fill, unsupported
 from datasphinx.agent.types import Interval, Result
-from tests.agent.answers.tables import CATALOG, CITIES, COUNT, GRID, MONTHS, PLACES, SALES, TREND, YEARS, facts_about
+from tests.agent.answers.tables import (
+    CATALOG,
+    CITIES,
+    COUNT,
+    GRID,
+    MONTHS,
+    NAMESAKES,
+    PETS,
+    PLACES,
+    SALES,
+    TREND,
+    YEARS,
+    facts_about,
+)
 
 SPRINGS = (
     "SELECT CASE WHEN day < '2026' THEN 'spring 2025' ELSE 'spring 2026' END AS p, SUM(total) AS u FROM orders "
@@ -133,6 +146,76 @@ def test_references_are_filled(sql: str, rows: list[list[Any]], language: str, t
     result = filled(text, sql, rows, language=language)
     assert (result.text.replace("\xa0", " ") or None) == expected, result
     assert bool(result.problems) == (expected is None)
+
+
+PETS_OF_VISITS = "SELECT p.name AS name, v.{} FROM visits v JOIN pets p ON p.id = v.pet"
+BELLOS = [["Bello", 1], ["Bello", 2]]
+TOWNS = "SELECT id, name, town FROM pets"
+IN_BERN = [[1, "Bello", "Bern"], [2, "Coco", "Bern"]]
+
+
+@pytest.mark.parametrize(
+    ("sql", "rows", "text", "expected"),
+    [
+        (PETS, NAMESAKES, "{list.pet} were seen.", "Bello, Coco and 2 more were seen."),
+        (PETS, NAMESAKES, "{pet} were seen.", "Bello, Coco and 2 more were seen."),
+        (PETS, [[f"Pet {chr(65 + at // 2)}", at, 1] for at in range(20)], "{list.pet}",
+         "Pet A, Pet B, Pet C, Pet D, Pet E and 15 more"),
+        (PETS, NAMESAKES, "{different.pet#pet|pets}", "4 pets"),
+        (PETS, NAMESAKES, "{list.pet:weight}", "Bello (40), Bello (30), Coco (20) and Coco (10)"),
+        (PETS, NAMESAKES, "{list|{pet} ({weight} kg)}", "Bello (40 kg), Bello (30 kg), Coco (20 kg) and Coco (10 kg)"),
+        (PETS, NAMESAKES, "{list|{pet}}", "Bello, Coco and 2 more"),
+        (PETS, NAMESAKES, "Seen: “{list.pet}”", None),
+        (PETS, NAMESAKES, "{max.weight:pet} is the heaviest", None),
+        (PETS.replace("ORDER BY p.name", "ORDER BY p.weight DESC"), NAMESAKES,
+         "The heaviest has {max.weight}{rest.weight|, then come {list.pet}}.",
+         "The heaviest has 40, then come Bello, Coco and 1 more."),
+        (PETS_OF_VISITS.format("pet"), [*BELLOS, BELLOS[1]], "{list.name}", "Bello and 1 more"),
+        (PETS_OF_VISITS.format("id"), BELLOS, "{list.name}", "Bello"),
+        (PETS_OF_VISITS.format("pet, v.id"), [["Bello", 7, 1], ["Bello", 7, 2]], "{list|{name}}", None),
+        ("SELECT name || ' ' || town AS pet, id FROM pets", BELLOS, "{list.pet}", "Bello and 1 more"),
+        ("SELECT p.name AS name, p.id AS id, COUNT(*) AS n FROM visits v JOIN pets p ON p.id = v.pet GROUP BY p.id",
+         [["Bello", 1, 5], ["Bello", 2, 4]], "{list.name:n}", "Bello (5) and Bello (4)"),
+        ("SELECT name, id FROM (SELECT name, id FROM pets) AS x", BELLOS, "{list.name}", "Bello and 1 more"),
+        ("SELECT MAX(p.name) AS name, p.id AS id FROM pets p GROUP BY p.id", BELLOS, "{list.name}", "Bello"),
+        (TOWNS, IN_BERN, "{list.town}: {list.name}", "Bern: Bello and Coco"),
+        (TOWNS, IN_BERN, "{different.town#town|towns}", "1 town"),
+    ],
+)  # fmt: skip
+def test_names_that_things_share_count_as_many_as_there_are(
+    sql: str, rows: list[list[Any]], text: str, expected: str | None
+) -> None:
+    result = filled(text, sql, rows)
+    assert (result.text or None) == expected, result
+
+
+@pytest.mark.parametrize(
+    ("rows", "text", "expected"),
+    [
+        (SALES, "{list.city} {rows#has|have} orders.", "Berlin, Paris and Rome have orders."),
+        (SALES[:1], "{list.city}{rows#has|have} orders.", "Berlin has orders."),
+        (SALES[:1], "{list.city:sales} {rows#has|have} orders.", "Berlin (500.5) has orders."),
+        (SALES[:1], "{list|{sales} in {city}} {rows#is|are} most.", "500.5 in Berlin is most."),
+        (SALES, "{list.city} {rows#is|are} {rows#city|cities}.", "Berlin, Paris and Rome are 3 cities."),
+        (SALES, "{list.city}: {rows#city|cities}", "Berlin, Paris and Rome: 3 cities"),
+    ],
+)  # fmt: skip
+def test_the_verb_of_a_list_has_no_number(rows: list[list[Any]], text: str, expected: str) -> None:
+    assert filled(text, CITIES, rows).text == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{max.sales:city}.", "Acme Inc."),
+        ("{max.sales:city}. {max.sales}.", "Acme Inc. 5."),
+        ("{max.sales:city}{rest.sales|, then {list.city}}.", "Acme Inc."),
+        ("{max.sales:city}, {max.sales}.", "Acme Inc., 5."),
+        ("{max.sales:city}...", "Acme Inc..."),
+    ],
+)
+def test_a_value_with_a_full_stop_ends_its_sentence(text: str, expected: str) -> None:
+    assert filled(text, CITIES + " LIMIT 1", [["Acme Inc.", 5]]).text == expected
 
 
 @pytest.mark.parametrize(
@@ -584,6 +667,17 @@ def test_a_text_about_no_rows_needs_no_reference() -> None:
 )
 def test_a_stored_text_keeps_its_case(text: str, expected: str) -> None:
     assert filled(text, CITIES, [["a, b", 5], ["u", 3]]).text.replace("; and", " and") == expected
+
+
+LABELLED = "SELECT CASE WHEN city IS NULL THEN 'unknown' ELSE city END AS city, COUNT(*) AS n FROM orders GROUP BY 1"
+
+
+def test_names_that_the_statement_writes_may_be_repeated_but_not_its_figures() -> None:
+    rows = [["unknown", 5], ["Berlin", 4]]
+    assert filled("{max.n} orders have the city unknown.", LABELLED, rows).text == "5 orders have the city unknown."
+    assert filled("{max.n} orders have the city Berlin.", LABELLED, rows).problems
+    dated = LABELLED.replace("unknown", "before 2024")
+    assert filled("{max.n} orders are before 2024.", dated, [["before 2024", 5], ["Berlin", 4]]).problems
 
 
 def test_values_are_not_read_as_references() -> None:

@@ -136,6 +136,18 @@ def test_a_conversation_costs_one_call_for_each_question(talking: Talking, langu
     ]  # fmt: skip
 
 
+def test_another_form_has_a_title_of_its_own_and_names_columns_as_references_do(talking: Talking) -> None:
+    line = {"type": "line", "x": "Status", "y": ["ORDERS"]}
+    bars = {"sql": "", "chart": {**line, "type": "bar"}, "standalone": "Orders by status as a bar chart"}
+    talk = talking({"sql": BY_STATUS, "chart": line}, bars, {**bars, "standalone": "The 9876 orders as a bar chart"})
+    charts = [talk.ask(text)["charts"][0] for text in ("Orders by status as a line chart", "As bars", "As bars again")]
+    assert [(chart["type"], chart["option"]["title"]["text"]) for chart in charts] == [
+        ("line", "Orders by status as a line chart"),
+        ("bar", bars["standalone"]),
+        ("bar", bars["standalone"]),
+    ]
+
+
 @pytest.mark.parametrize(
     "answer",
     [

@@ -43,6 +43,15 @@ def test_a_greeting_is_followed_by_questions_to_start_with_and_thanks_by_none(ca
         assert thanked["answer"] == reply["reply"] and questions(server, thanked) == []
 
 
+def test_a_reply_is_followed_by_the_questions_that_the_model_proposes_with_it(cache_dir: Path) -> None:
+    proposed = ["How many orders by status?", "How many orders in 1817?"]
+    reply = {"sql": "", "reply": "The data do not say why.", "follow_ups": proposed}
+    with serving(cache_dir, {"GeneratedSQL": [reply, COUNT, reply]}) as server:
+        assert questions(server, server.invoke(question="Hello")) == proposed[:1]
+        answered = server.invoke(**ASKED)
+        assert questions(server, server.invoke(question="Why?", thread_id=answered["thread_id"])) == proposed[:1]
+
+
 def test_an_unknown_run_is_not_found(served: Served) -> None:
     output = served.invoke(**ASKED)
     for changed, code in (
