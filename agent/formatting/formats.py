@@ -5,6 +5,7 @@ The web page applies the same rules to the formats that the server sends with ea
 
 import json
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import asdict, dataclass, replace
@@ -16,7 +17,7 @@ from typing import Any, cast
 
 from babel import Locale
 from babel.dates import format_date, get_month_names
-from babel.numbers import NumberPattern, get_currency_precision
+from babel.numbers import NumberPattern, get_currency_precision, get_currency_symbol
 from babel.units import format_unit
 
 from datasphinx.agent.messages import CONVENTIONS, Language, render
@@ -541,7 +542,18 @@ def _digits(
     is_grouped: bool = True,
 ) -> str:
     pattern = _pattern(language, kind, decimals)
-    return str(pattern.apply(number, language, currency=currency, currency_digits=False, group_separator=is_grouped))
+    text = str(pattern.apply(number, language, currency=currency, currency_digits=False, group_separator=is_grouped))
+    return _spaced(text, get_currency_symbol(currency, language)) if currency else text
+
+
+def _spaced(text: str, sign: str) -> str:
+    """Return an amount with a space between the sign of its currency and a digit behind it, as CLDR has it.
+
+    Signs that end with a symbol, such as US$, need none.
+    """
+    end = text.find(sign) + len(sign)
+    is_symbol = unicodedata.category(sign[-1])[0] in "SZ"
+    return text if is_symbol or not text[end : end + 1].isdigit() else f"{text[:end]}\u00a0{text[end:]}"
 
 
 def _in_units(number: Decimal, unit: str, decimals: int, language: Language) -> str:

@@ -107,6 +107,13 @@ def test_a_column_has_one_format(kind: str, cells: list[Any], spec: str, expecte
     ("kind", "cell", "spec", "expected"),
     [
         ("float", 53209.92, "currency USD", ["$53,209.92", "53.209,92\xa0$", "53\xa0209,92\xa0$", "US$53,209.92"]),
+        (
+            "float",
+            -5629.5,
+            "currency CHF",
+            ["-CHF\xa05,629.50", "-5.629,50\xa0CHF", "-5\xa0629,50\xa0CHF", "-CHF\xa05,629.50"],
+        ),
+        ("float", 5629.5, "currency AUD", ["A$5,629.50", "5.629,50\xa0AU$", "5\xa0629,50\xa0A$", "AU$5,629.50"]),
         ("string", "2025-Q1", "", ["Q1 2025", "Q1 2025", "1-й кв. 2025", "2025年第1季度"]),
         ("date", "2025-04-01", "quarter", ["Q2 2025", "Q2 2025", "2-й кв. 2025", "2025年第2季度"]),
         ("array", ["a", "b", "c"], "", ["a, b and c", "a, b und c", "a, b и c", "a、b和c"]),

@@ -155,7 +155,7 @@ def page(visit: Visit) -> Page:
 def test_the_page_writes_values_as_the_server_does(page: Page) -> None:
     numbers = [9007199254740991, 0, 1, -1234.5, 12345.675, 1.005, 57.272637503703, "12345678901234567890.12", 0.1 + 0.2]
     quantities = [
-        ColumnFormat("number", 2), ColumnFormat("currency", 2, "EUR"), ColumnFormat("currency", 0, "USD"),
+        ColumnFormat("number", 2), ColumnFormat("currency", 2, "EUR"), ColumnFormat("currency", 0, "USD"), ColumnFormat("currency", 2, "CHF"),
         ColumnFormat("percent", 1), ColumnFormat("fraction", 2), ColumnFormat("duration", 2, "days"),
         ColumnFormat("code"), ColumnFormat("boolean"),
     ]  # fmt: skip
