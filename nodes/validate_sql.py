@@ -3,10 +3,10 @@
 import json
 import logging
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from datasphinx.agent.answers.texts_without_rows import compared_in, said_about
+from datasphinx.agent.answers.texts_without_rows import said_about, with_statements
 from datasphinx.agent.answers.typed_values import unsupported
 from datasphinx.agent.errors import StatementError
 from datasphinx.agent.generation.agreement import with_agreement
@@ -198,8 +198,7 @@ def _after_objection(
     if correction:
         line = one_line(correction, _MAX_LINE_CHARS)
         logger.info("[SQL_VALIDATION] correction=%s trace_id=%s", line, judge.trace_id)
-        compared = [value for each in (sql, correction) for value in compared_in(each, dialect)]
-        reason, said = _reason(verdict), replace(said_about(judge.question), literals=compared)
+        reason, said = _reason(verdict), with_statements(said_about(judge.question), (sql, correction), dialect)
         note("corrected" if unsupported(reason, said, names) else f"corrected: {reason}")
         return _replaced(attempts_with(corrected, correction, "validation", form=verdict.get("form", {})))
     objected = with_facts(corrected, outcome="objected")

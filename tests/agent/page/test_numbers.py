@@ -155,9 +155,9 @@ def page(visit: Visit) -> Page:
 def test_the_page_writes_values_as_the_server_does(page: Page) -> None:
     numbers = [9007199254740991, 0, 1, -1234.5, 12345.675, 1.005, 57.272637503703, "12345678901234567890.12", 0.1 + 0.2]
     quantities = [
-        ColumnFormat("number", 2), ColumnFormat("currency", 2, "EUR"), ColumnFormat("currency", 0, "USD"), ColumnFormat("currency", 2, "CHF"),
-        ColumnFormat("percent", 1), ColumnFormat("fraction", 2), ColumnFormat("duration", 2, "days"),
-        ColumnFormat("code"), ColumnFormat("boolean"),
+        ColumnFormat("number", 2), ColumnFormat("currency", 2, "EUR"), ColumnFormat("currency", 0, "USD"),
+        ColumnFormat("currency", 2, "CHF"), ColumnFormat("percent", 1), ColumnFormat("fraction", 2),
+        ColumnFormat("duration", 2, "days"), ColumnFormat("code"), ColumnFormat("boolean"),
     ]  # fmt: skip
     moments = ["2024-03", "2024-12-01", "2024-05-05T10:20:30", "2024-05-05T10:20:00Z", "no date"]
     cases = [
