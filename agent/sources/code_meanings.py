@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice, permutations
+from heapq import nsmallest
+from itertools import permutations
 
 from datasphinx.agent.errors import DatasphinxError
 from datasphinx.agent.record.step import not_recorded
@@ -15,7 +16,9 @@ from datasphinx.agent.sources.profile import is_personal
 from datasphinx.agent.types import Result
 
 _MAX_SEARCHED, _MAX_LISTED, _MAX_TABLES = 1000, 1000, 20
-_MAX_CODES, _MAX_CODE_CHARS = 60, 12
+_MAX_COLUMNS = 6
+_MAX_CODES, _MAX_CODE_CHARS, _MAX_WORD_CHARS = 60, 12, 40
+"""Codes of more characters than the second are one word, of up to the third."""
 
 
 def code_meanings(
@@ -27,11 +30,12 @@ def code_meanings(
 ) -> Meanings:
     """Return the meanings of the codes in the columns of the tables `keys`.
 
-    A comment that lists codes comes first. Otherwise a table of a text column with distinct codes and one with their
+    A comment that lists codes comes first. Otherwise a small table with a column of distinct codes and one with their
     meanings explains the columns that refer to it, or whose stored values are all among its codes if no other table
-    explains them. In a table with a third text column, that column has the name of the explained column. Tables that
-    cannot be read or have values of persons are left out, and so are all tables of codes in a catalog of more than a
-    thousand tables. `personal` are columns with such values, as `table.column` in lower case.
+    explains them. Numbers are codes of a column that has the name of theirs. One or two further columns may name the
+    explained column, alone or with its table. Of several meanings the first is taken. Tables that cannot be read or
+    have values of persons are left out, and so are all tables of codes in a catalog of more than a thousand tables.
+    `personal` are columns with such values, as `table.column` in lower case.
     """
     tables = {key: catalog.tables[key] for key in keys if key in catalog.tables}
     meanings: Meanings = {
@@ -46,7 +50,7 @@ def code_meanings(
     explained: dict[ColumnKey, list[Mapping[str, str]]] = {}
     listings = set()
     candidates = (table for table in catalog.tables.values() if _may_list_codes(table, catalog, personal))
-    for table in islice(candidates, _MAX_TABLES):
+    for table in nsmallest(_MAX_TABLES, candidates, key=lambda table: len(table.columns)):
         for place, listed in _explained(table, _rows(table, quote, execute), shown):
             explained.setdefault(place, []).append(listed)
             listings.add(table.key)
@@ -54,14 +58,16 @@ def code_meanings(
     return {**unique, **meanings}
 
 
-def _texts(table: Table) -> list[Column]:
-    return [column for column in table.columns if column.type_class == "text" and not column.secret]
+def _listing(table: Table) -> list[Column]:
+    """Return the columns of `table` that may hold codes, meanings or names of columns."""
+    return [column for column in table.columns if column.type_class in ("text", "number") and not column.secret]
 
 
 def _may_list_codes(table: Table, catalog: Catalog, personal: frozenset[str]) -> bool:
     return (
-        len(_texts(table)) in (2, 3)
-        and len(table.columns) <= len(_texts(table)) + 1
+        len(table.columns) <= _MAX_COLUMNS
+        and len(_listing(table)) > 1
+        and any(column.type_class == "text" for column in _listing(table))
         and table.rows is not None
         and 1 < table.rows <= _MAX_LISTED
         and not any(
@@ -70,60 +76,106 @@ def _may_list_codes(table: Table, catalog: Catalog, personal: frozenset[str]) ->
     )
 
 
-def _rows(table: Table, quote: Callable[[str], str], execute: Callable[[str], Result]) -> list[list[str]]:
-    """Return the texts of `table`, without rows that have a NULL."""
-    names = ", ".join(quote(column.name) for column in _texts(table))
+def _rows(table: Table, quote: Callable[[str], str], execute: Callable[[str], Result]) -> list[list[str | None]]:
+    """Return the texts and numbers of `table` as texts."""
+    names = ", ".join(quote(column.name) for column in _listing(table))
     try:
         with not_recorded():
             result = execute(f"SELECT {names} FROM {quoted_key(table, quote)}")
     except DatasphinxError:
         return []
-    return [list(map(str, row)) for row in result["rows"] if None not in row]
+    return [[None if cell is None else str(cell) for cell in row] for row in result["rows"]]
 
 
 def _explained(
-    table: Table, rows: Sequence[Sequence[str]], catalog: Catalog
+    table: Table, rows: Sequence[Sequence[str | None]], catalog: Catalog
 ) -> Iterator[tuple[ColumnKey, Mapping[str, str]]]:
     """Yield the columns of `catalog` whose codes the rows of `table` explain, with the meanings."""
-    if not rows:
-        return
-    names = [column.name for column in _texts(table)]
+    columns = _listing(table)
+    texts = [at for at, column in enumerate(columns) if column.type_class == "text"]
     others = [other for key, other in catalog.tables.items() if key != table.key]
     places = [(other.key, column.name) for other in others for column in other.columns if not column.secret]
-    for order in permutations(range(len(names))):
-        *field, code, meaning = order
-        listed: dict[str, dict[str, str]] = {}
-        for row in rows:
-            listed.setdefault(row[field[0]] if field else "", {})[row[code]] = row[meaning]
-        is_unique = (
-            sum(map(len, listed.values())) == len(rows) == len({(*row[: len(field)], row[meaning]) for row in rows})
-        )
-        if not is_unique or any(len(row[code]) > _MAX_CODE_CHARS for row in rows):
+    for fields in (*permutations(texts, 2), *permutations(texts, 1), ()):
+        names = {tuple(row[at] for at in fields) for row in rows}
+        if len(names) > _MAX_CODES:
             continue
-        found = [
-            (place, codes)
-            for name, codes in listed.items()
-            for place in places
-            if (_is_named(place, name) if field else True) and _are_codes_of(place, codes, table, names[code], catalog)
-        ]
-        if found:
-            yield from found
-            return
+        named = {name: [place for place in places if _is_named(place, name)] for name in names}
+        if not any(named.values()):
+            continue
+        for code, meaning in permutations(range(len(columns)), 2):
+            if meaning not in texts or {code, meaning} & {*fields} or not (fields or _is_pair(code, meaning, table)):
+                continue
+            listed = _listed(rows, fields, code, meaning)
+            found = [
+                (place, codes)
+                for name, codes in listed.items()
+                for place in named[name]
+                if _are_codes_of(place, codes, table, columns[code], catalog, is_named=bool(fields))
+            ]
+            if found:
+                yield from found
+                return
 
 
-def _is_named(place: ColumnKey, name: str) -> bool:
-    """Return whether `name` is that of the column `place`, with or without its table."""
+def _is_pair(code: int, meaning: int, table: Table) -> bool:
+    """Return whether two columns of a table without names of columns may be codes and meanings: the first ones may."""
+    columns = _listing(table)
+    texts = [at for at, column in enumerate(columns) if column.type_class == "text"]
+    if code in texts:
+        return len(texts) == 2 and len(table.columns) <= 3 or [code, meaning] == texts[:2]
+    return meaning == texts[0]
+
+
+def _listed(
+    rows: Sequence[Sequence[str | None]], fields: Sequence[int], code: int, meaning: int
+) -> dict[tuple[str | None, ...], dict[str, str]]:
+    """Return the meanings of codes by the names of columns; empty if a code has two or is none.
+
+    Without names of columns, codes with one meaning are a group, and not explained.
+    """
+    listed: dict[tuple[str | None, ...], dict[str, str]] = {}
+    count = 0
+    for row in rows:
+        word, text = row[code], row[meaning]
+        if word is None or text is None:
+            continue
+        if len(word) > (_MAX_CODE_CHARS if len(word.split()) > 1 else _MAX_WORD_CHARS):
+            return {}
+        count += 1
+        listed.setdefault(tuple(row[at] for at in fields), {})[word] = text
+    is_group = not fields and any(len({*codes.values()}) < len(codes) for codes in listed.values())
+    is_repeated = all(word == text for codes in listed.values() for word, text in codes.items())
+    return {} if is_group or is_repeated or sum(map(len, listed.values())) < count else listed
+
+
+def _is_named(place: ColumnKey, name: Sequence[str | None]) -> bool:
+    """Return whether `name` is that of the column `place`, with or without its table; any column has an empty one."""
     table, column = map(words, place)
-    return column <= words(name) <= column | table
+    if len(name) == 2:
+        return (words(name[0] or ""), words(name[1] or "")) == (table, column)
+    return not name or column <= words(name[0] or "") <= column | table
 
 
-def _are_codes_of(place: ColumnKey, codes: Mapping[str, str], table: Table, code: str, catalog: Catalog) -> bool:
-    """Return whether the column `place` refers to the column `code` of `table`, or has stored only `codes`."""
-    key, name = place
-    keys = catalog.tables[key].foreign_keys
-    if any(foreign.columns == (name,) and foreign.target == table.key for foreign in keys):
-        return any(foreign.columns == (name,) and foreign.target_columns == (code,) for foreign in keys)
-    column = catalog.tables[key].column(name)
+def _are_codes_of(
+    place: ColumnKey, codes: Mapping[str, str], table: Table, code: Column, catalog: Catalog, *, is_named: bool
+) -> bool:
+    """Return whether the column `place` refers to the column `code` of `table`, or has stored only `codes`.
+
+    Numbers, and the codes of a table with more columns than codes and meanings need, are those of a column only if
+    something else tells it: the name of a column that repeats them, or that they are shorter than their meanings.
+    """
+    name, owner = place[1], catalog.tables[place[0]]
+    column = owner.column(name)
+    keys = [foreign for foreign in owner.foreign_keys if foreign.columns == (name,)]
+    if code.type_class == "number" and not is_named:
+        is_unique = name in owner.primary_key or (column.distinct or 0) >= (owner.rows or 0)
+        if keys or is_unique or words(name) != words(code.name):
+            return False
+    if any(foreign.target == table.key for foreign in keys):
+        return any(foreign.target == table.key and foreign.target_columns == (code.name,) for foreign in keys)
+    if len(table.columns) > 3 and not is_named and any(len(word) >= len(text) for word, text in codes.items()):
+        return False
     if column.type_class not in ("text", "number") or not 1 < (column.distinct or 0) <= _MAX_CODES:
         return False
-    return codes.keys() >= set(catalog.values.get(place) or column.examples)
+    known = catalog.values.get(place) or (*column.examples, *filter(None, (column.minimum, column.maximum)))
+    return codes.keys() >= set(known)

@@ -60,6 +60,69 @@ def test_one_table_explains_several_columns_that_it_names(tmp_path: Path) -> Non
     }
 
 
+STATE = {("shipment", "state"): {"D": "delivered", "L": "lost"}}
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows", "expected"),
+    [
+        (
+            "code TEXT, label TEXT, sort_order INT, is_active INT",
+            "('D', 'delivered', 1, 1), ('L', 'lost', 2, 1)",
+            STATE,
+        ),
+        ("code TEXT, label TEXT, note TEXT", "('D', 'delivered', 'It arrived'), ('L', 'lost', NULL)", STATE),
+        ("code TEXT, en TEXT, de TEXT", "('D', 'delivered', 'zugestellt'), ('L', 'lost', 'verloren')", STATE),
+        (
+            "urgency INT, name TEXT",
+            "(1, 'at once'), (2, 'soon'), (3, 'some day')",
+            {("shipment", "urgency"): {"1": "at once", "2": "soon", "3": "some day"}},
+        ),
+        (
+            "field TEXT, code INT, meaning TEXT",
+            "('urgency', 1, 'soon'), ('urgency', 2, 'soon'), ('urgency', 3, 'some day')",
+            {("shipment", "urgency"): {"1": "soon", "2": "soon", "3": "some day"}},
+        ),
+        (
+            "tab TEXT, field TEXT, code TEXT, meaning TEXT",
+            "('shipment', 'state', 'D', 'delivered'), ('shipment', 'state', 'L', 'lost'), ('x', 'mode', 'AI', 'air')",
+            STATE,
+        ),
+    ],
+)
+def test_tables_of_codes_have_many_forms(
+    tmp_path: Path, columns: str, rows: str, expected: dict[tuple[str, str], dict[str, str]]
+) -> None:
+    source = opened(tmp_path, f"{SHIPMENTS}CREATE TABLE s ({columns}); INSERT INTO s VALUES {rows};")
+
+    assert meanings(source) == expected
+
+
+def test_codes_may_be_long_words(tmp_path: Path) -> None:
+    script = """CREATE TABLE visit (id INTEGER PRIMARY KEY, status TEXT);
+    INSERT INTO visit (status) VALUES ('STATUS_COMPLETED'), ('STATUS_NO_SHOW'), ('STATUS_COMPLETED');
+    CREATE TABLE s (c TEXT, m TEXT);
+    INSERT INTO s VALUES ('STATUS_COMPLETED', 'done'), ('STATUS_NO_SHOW', 'gone');"""
+
+    assert meanings(opened(tmp_path, script)) == {
+        ("visit", "status"): {"STATUS_COMPLETED": "done", "STATUS_NO_SHOW": "gone"}
+    }
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows"),
+    [
+        ("id INTEGER PRIMARY KEY, name TEXT", "(1, 'Ann'), (2, 'Ben'), (3, 'Cid'), (4, 'Dan')"),
+        ("name TEXT, team TEXT, age INT, size INT", "('D', 'L', 30, 1), ('L', 'D', 40, 2)"),
+        ("number INT, name TEXT", "(1, 'at once'), (2, 'soon'), (3, 'some day')"),
+    ],
+)
+def test_tables_of_other_things_explain_no_codes(tmp_path: Path, columns: str, rows: str) -> None:
+    source = opened(tmp_path, f"{SHIPMENTS}CREATE TABLE s ({columns}); INSERT INTO s VALUES {rows};")
+
+    assert meanings(source) == {}
+
+
 def test_a_column_with_other_values_is_not_explained(tmp_path: Path) -> None:
     source = opened(
         tmp_path, f"{SHIPMENTS}CREATE TABLE s (c TEXT, m TEXT); INSERT INTO s VALUES ('D', 'down'), ('U', 'up');"
