@@ -16,15 +16,23 @@ import pytest
 _START_S = 120
 
 
-@lru_cache
 def spark_url() -> str:
     """Return the URL of the server; skip the test where Java or pyspark is missing."""
+    port, server, log = _started()
+    _wait_for(port, server, log)
+    return f"spark://datasphinx@127.0.0.1:{port}/default"
+
+
+@lru_cache
+def _started() -> tuple[int, "subprocess.Popen[bytes]", Path]:
+    """Return the port of the server, which each test that comes before it listens waits for, its process and log."""
     found = find_spec("pyspark")
     if found is None or find_spec("pyhive") is None:
         pytest.skip("the extra dev-distributed, which brings pyspark, is not installed")
     if shutil.which("java") is None:
         pytest.skip("Spark needs Java, and there is none")
     folder, port = tempfile.mkdtemp(prefix="datasphinx-spark-"), _free_port()
+    log_file = Path(folder) / "log"
     metastore = f"jdbc:derby:;databaseName={folder}/metastore;create=true"
     command = [
         str(Path(found.submodule_search_locations[0]) / "bin/spark-submit"),  # type: ignore[index]
@@ -37,12 +45,11 @@ def spark_url() -> str:
         "--hiveconf", f"hive.server2.thrift.port={port}", "--hiveconf", "hive.server2.thrift.bind.host=127.0.0.1",
         "spark-internal",
     ]  # fmt: skip
-    with (Path(folder) / "log").open("wb") as log:
+    with log_file.open("wb") as log:
         environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOCAL_DIRS": folder, "TMPDIR": folder}
         server = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=subprocess.STDOUT)
     atexit.register(_stop, server, folder)
-    _wait_for(port, server, Path(folder) / "log")
-    return f"spark://datasphinx@127.0.0.1:{port}/default"
+    return port, server, log_file
 
 
 def _free_port() -> int:
