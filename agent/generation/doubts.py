@@ -218,9 +218,18 @@ class _Parts:
         return [node for node in self._nodes if isinstance(node, exp.Literal | exp.Identifier)]
 
     @cached_property
+    def _used(self) -> list[exp.Expr]:
+        """The literals and names, without those that the statement itself gives: `total_2024` selects no year."""
+        given = {node.alias.lower() for node in self._nodes if isinstance(node, exp.Alias | exp.CTE | exp.Subquery)}
+        given |= {node.name.lower() for node in self._nodes if isinstance(node, exp.TableAlias)}
+        tables = (self.query.catalog.tables[key].name for key in self.tables)
+        given -= {name.lower() for name in (*tables, *(reference.column.name for reference in self._references))}
+        return [node for node in self._words if isinstance(node, exp.Literal) or node.name.lower() not in given]
+
+    @cached_property
     def texts(self) -> list[str]:
-        """All literals and names."""
-        return [node.name for node in self._words]
+        """All literals, and the names of what is stored."""
+        return [node.name for node in self._used]
 
     @cached_property
     def compared(self) -> list[tuple[exp.Literal, exp.Expr]]:
@@ -234,7 +243,7 @@ class _Parts:
                 if operand is None or operand.find(exp.Column, exp.Query, *_CALCULATIONS):
                     continue
                 # The further arguments of a call only change the first one: date('now', '-180 days').
-                first = next((one for one in operand.find_all(exp.Literal, bfs=False)), None)
+                first = next((one for one in operand.find_all(exp.Literal, bfs=False) if not _is_format(one)), None)
                 found += [(first, node)] if first else []
         return found
 
@@ -245,27 +254,52 @@ class _Parts:
         They are known by the identity of the literal. The end of a range with two ends is a day in it. Another one, or
         that of a range without both of its ends, may also be a day beside it: "until 2023" is before 2024.
         """
-        ends = [(literal, end) for literal, node in self.compared if (end := _end_of(literal, node))]
-        others = {(end.side, not end.is_upper): end for _, end in ends}
         return {
-            id(literal): end.days(
-                has_other_end=(other := others.get((end.side, end.is_upper))) is not None
+            literal: end.days(
+                has_other_end=(other := self._other_end(end)) is not None
                 and not (end.is_excluded and other.is_excluded)
             )
-            for literal, end in ends
+            for literal, end in self.ends.items()
         }
+
+    @cached_property
+    def ends(self) -> dict[int, "_End"]:
+        """The literals that are dates or ends of ranges of periods, by their identity."""
+        return {id(literal): end for literal, node in self.compared if (end := _end_of(literal, node))}
+
+    def _other_end(self, end: "_End") -> "_End | None":
+        others = (one for one in self.ends.values() if (one.side, one.is_upper) == (end.side, not end.is_upper))
+        return next(others, None) if end.side else None
+
+    def years_of(self, literal: exp.Literal) -> set[int]:
+        """Return the years after which people may name the period that ends at `literal`.
+
+        The period of up to a year that lies in two years may have the name of either, as winters and fiscal years. The
+        same day of the year before begins or ends the period to compare with.
+        """
+        end, (day, *beside) = self.ends[id(literal)], self.days[id(literal)]
+        years = {each.year for each in (day, *beside)}
+        if other := self._other_end(end):
+            first, last = sorted([day, other.days(has_other_end=True)[0]])
+            if (last.year - 1, last.month, last.day) < (first.year, first.month, first.day):
+                years |= {first.year, last.year}
+        same = {own[0] for key, own in self.days.items() if self.ends[key].is_upper == end.is_upper}
+        return years | {each.year for each in same if each == _shifted_years(day, 1)}
 
     @cached_property
     def numbers(self) -> set[Decimal]:
         """The numbers in literals and names, those next to a bound, the distances of dates, and the years between."""
-        texts = [node.name for node in self._words if not self._is_left_out(node)]
+        texts = [node.name for node in self._used if not self._is_left_out(node)]
         found = {one for text in texts for _, readings in _numbers(text) for one in readings}
         for literal, node in self.compared:
             days = self.days.get(id(literal), [])
-            precision = literal.name.count("-") + 1
+            precision = sum(map(str.isdecimal, literal.name)) // 2 - 1
             found |= {Decimal(part) for day in days for part in (day.year, day.month, day.day)[:precision]}
             if not days:
                 found |= {one for _, readings in _numbers(literal.name) for one in _meant(readings, node)}
+        for factor in (node for node in self._used if isinstance(node.parent, exp.Mul | exp.Div)):
+            # 10 % more is a product with 1.1.
+            found |= {abs(one - 1) * 100 for _, readings in _numbers(factor.name) for one in readings if one < 2}
         dates = [period[0] for text in self.texts if (period := _date(text))]
         for first, last in combinations([*dates, *(day for own in self.days.values() for day in own), self.today], 2):
             found |= _distances(first, last)
@@ -282,7 +316,7 @@ class _Parts:
     def _is_left_out(self, node: exp.Expr) -> bool:
         """Return whether `node` is the end of a range that does not belong to it."""
         days = self.days.get(id(node))
-        return days is not None and set(days).isdisjoint(days_in(node.name) or ())
+        return days is not None and set(days).isdisjoint(_period(node.name) or ())
 
     @cached_property
     def forms(self) -> list[str]:
@@ -400,8 +434,20 @@ def _is_hour(part: exp.Expr) -> bool:
 
 def _date(text: str) -> tuple[date, date] | None:
     """Return the first and last day of a date, which are the same; None for a month, a year and other texts."""
-    period = days_in(text)
+    period = _period(text)
     return period if period and period[0] == period[1] else None
+
+
+def _period(text: str) -> tuple[date, date] | None:
+    """Return the first and last day of a year, month or day in ISO format or in digits alone, as 202403."""
+    if _is_compact(text):
+        text = "-".join(filter(None, (text[:4], text[4:6], text[6:])))
+        return days_in(text) if int(text[:4]) in _YEARS else None
+    return days_in(text)
+
+
+def _is_compact(text: str) -> bool:
+    return text.isdecimal() and len(text) in (6, 8)
 
 
 class _End(NamedTuple):
@@ -428,19 +474,37 @@ class _End(NamedTuple):
 def _end_of(literal: exp.Literal, comparison: exp.Expr) -> _End | None:
     """Return what `literal` ends in `comparison`; None if it is neither a date nor the end of a range of periods."""
     is_left = any(one is literal for one in comparison.this.find_all(exp.Literal))
+    is_between = isinstance(comparison, exp.Between) and not is_left
     other = comparison.expression if is_left and isinstance(comparison, _BOUNDS) else comparison.this
-    is_range = isinstance(comparison, _BOUNDS) and (literal.is_string or period_unit(other) is not None)
-    period = days_in(literal.name) if is_range else _date(literal.name)
+    is_range = is_between or isinstance(comparison, _BOUNDS)
+    is_period = is_range and (literal.is_string or period_unit(other) is not None)
+    period = _period(literal.name) if is_period or _is_compact(literal.name) else _date(literal.name)
     if period is None:
         return None
     if not is_range:
         return _End(*period)
+    if is_between:
+        return _End(*period, other.sql(), any(one is literal for one in comparison.args["high"].find_all(exp.Literal)))
     is_upper = isinstance(comparison, exp.LT | exp.LTE) != is_left
     return _End(*period, other.sql(), is_upper, isinstance(comparison, exp.LT | exp.GT))
 
 
+def _is_format(literal: exp.Literal) -> bool:
+    """Return whether a literal is the format of a date in a call: strftime('%Y%m%d', 'now')."""
+    is_argument = isinstance(literal.parent, exp.Func) and not isinstance(literal.parent, exp.Predicate)
+    return literal.arg_key == "format" or (is_argument and "%" in literal.name)
+
+
 def _shifted(day: date, days: int) -> date:
     return date.fromordinal(min(max(day.toordinal() + days, 1), date.max.toordinal()))
+
+
+def _shifted_years(day: date, years: int) -> date:
+    """Return the same day of another year, of March 1 in place of a February 29 that it lacks."""
+    try:
+        return day.replace(year=day.year + years)
+    except ValueError:
+        return date(day.year + years, 3, 1)
 
 
 def _distances(first: date, last: date) -> set[Decimal]:
@@ -475,19 +539,21 @@ def _unsaid_numbers(said: Mentions, parts: _Parts) -> Iterator[str]:
     for literal, node in parts.compared:
         if days := parts.days.get(id(literal)):
             is_near = any(abs(day.year - parts.today.year) <= 1 for day in days)
-            # The same day of a year that was said begins or ends the period to compare with.
-            ends = [day for own in parts.days.values() for day in own]
-            same = {day.year for day in ends if (day.month, day.day) == (days[0].month, days[0].day)}
-            years = {day.year for day in days} | (same & {days[0].year + 1})
-            figures = {Decimal(each) for year in years for each in _said_of_year(year)}
+            figures = {Decimal(each) for year in parts.years_of(literal) for each in _said_of_year(year)}
             figures |= _distances(days[0], parts.today)
+            figures |= {Decimal(literal.name)} if literal.name.isdecimal() else set()
             is_said = not mentioned.isdisjoint(figures)
             if not is_near and not is_said:
                 yield str(days[0].year)
         elif not literal.is_string or literal.name.isdecimal():
             for text, readings in _numbers(literal.name):
                 wide = _meant(readings, node)
-                is_year = any(number in _YEARS and abs(number - parts.today.year) <= 1 for number in readings)
+                said_years = {number - 1 for number in mentioned} if node.find_ancestor(exp.If, exp.Filter) else set()
+                # Of two periods that are computed beside each other, the first one is that before the other.
+                is_year = any(
+                    number in _YEARS and (abs(number - parts.today.year) <= 1 or number in said_years)
+                    for number in readings
+                )
                 if not _is_often_spelt(max(readings)) and not is_year and not _is_among(wide, mentioned):
                     yield text
 
@@ -529,7 +595,8 @@ def _unsaid_texts(said: Mentions, parts: _Parts) -> Iterator[str]:
     for literal, _ in parts.compared:
         text = literal.name
         own = _stems(text)
-        if not literal.is_string or id(literal) in parts.days or len(text) < _MIN_TEXT or not own or text in linked:
+        is_number = not literal.is_string or text.isdecimal() or id(literal) in parts.days
+        if is_number or len(text) < _MIN_TEXT or not own or text in linked:
             continue
         is_said = not stems.isdisjoint(own) or normal_form(text) in whole
         kinds = parts.others(text)

@@ -68,6 +68,10 @@ def test_another_year_is_a_doubt_on_every_dialect(dialect: str) -> None:
         ("Total sales in 2024?", "sold_on > '2024-12-31' AND sold_on <= '2025-12-31'", "2024"),
         ("Total sales in 2024?", "YEAR(sold_on) >= 2025 AND YEAR(sold_on) < 2026", "2024"),
         ("Total sales on 2024-03-15?", "sold_on >= '2024-03-14' AND sold_on < '2024-03-15'", "15"),
+        ("Total sales in 2024?", "sold_on BETWEEN '2023-01-01' AND '2024-01-01'", "2023"),
+        ("Total sales in 2024?", "sold_on >= '2023-01-01' AND sold_on <= '2024-01-01'", "2023"),
+        ("Total sales in 2024?", "weight BETWEEN 202301 AND 202312", "2024"),
+        ("Total sales on 2024-03-15?", "weight = 20240314", "15"),
     ],
 )
 def test_the_excluded_end_of_a_range_does_not_stand_for_the_period(
@@ -92,6 +96,15 @@ def test_the_excluded_end_of_a_range_does_not_stand_for_the_period(
         ),
         ("How many sales after 2020 and before 2024?", "sold_on > '2020-12-31' AND sold_on < '2024-01-01'"),
         ("How many sales between 10 and 50?", "amount >= 10 AND amount < 50"),
+        ("How many sales in the winter of 2023?", "sold_on >= '2023-12-01' AND sold_on < '2024-03-01'"),
+        ("How many sales in the winter of 2024?", "sold_on BETWEEN '2023-12-01' AND '2024-02-29'"),
+        ("How many sales in fiscal 2024?", "sold_on BETWEEN '2023-07-01' AND '2024-06-30'"),
+        ("How many sales from 2023-01-01 to 2024-01-01?", "sold_on BETWEEN '2023-01-01' AND '2024-01-01'"),
+        ("How many sales in 2024?", "weight BETWEEN 202401 AND 202412"),
+        ("How many sales in 2024?", "weight >= 20240101 AND weight < 20250101"),
+        ("How many sales in March 2024?", "weight = 202403"),
+        ("How many sales on 2024-03-05?", "weight = 20240305"),
+        ("How many sales above 202401?", "weight > 202401"),
     ],
 )
 def test_a_range_stands_for_the_days_in_it(question: str, where: str) -> None:
@@ -141,6 +154,9 @@ def test_a_column_that_is_named_exactly_is_missed_on_every_dialect(dialect: str)
         ),
         ("How many large sales?", "weight > 31"),
         ("How many sales with an amount?", "amount * 100 > 0"),
+        ("How many sales above 100 after a rise of 10 %?", "amount * 1.1 > 100"),
+        ("How many sales above 100 after a discount of 15 percent?", "amount * 0.85 > 100"),
+        ("How many sales after today?", "weight > CAST(strftime('%Y%m%d', 'now', '+0 days') AS INTEGER)"),
     ],
 )
 def test_figures_in_another_form_are_no_doubt(question: str, where: str) -> None:
@@ -163,6 +179,43 @@ def test_figures_in_another_form_are_no_doubt(question: str, where: str) -> None
 )
 def test_another_figure_is_a_doubt(question: str, where: str, part: str) -> None:
     assert f"“{part}”" in doubts(question, f"SELECT COUNT(*) FROM sales WHERE {where}")
+
+
+@pytest.mark.parametrize(("first", "is_doubted"), [(2023, False), (2022, True)])
+def test_the_year_before_is_computed_beside_the_year_of_the_question(first: int, is_doubted: bool) -> None:
+    year = "SUM(CASE WHEN strftime('%Y', sold_on) = '{}' THEN amount END)"
+    sql = f"SELECT {year.format(2024)} / {year.format(first)} - 1 FROM sales"
+
+    assert bool(doubts("By how much did sales grow in 2024, year over year?", sql)) is is_doubted
+
+
+@pytest.mark.parametrize("dialect", ENGINES)
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT SUM(amount) AS total_2024 FROM sales",
+        "WITH sales_2024 AS (SELECT * FROM sales) SELECT SUM(amount) FROM sales_2024",
+        "SELECT SUM(of_2024.amount) FROM sales AS of_2024",
+        "SELECT total_2024 FROM (SELECT SUM(amount) AS total_2024 FROM sales) AS t ORDER BY total_2024",
+    ],
+)
+def test_a_name_that_the_statement_gives_uses_no_number(sql: str, dialect: str) -> None:
+    assert "does not use “2024”" in doubts("Total sales in 2024?", sql, dialect)
+
+
+def test_the_name_of_a_stored_table_or_column_uses_its_number() -> None:
+    sales = replace(SALES, name="sales_2024", columns=(*SALES.columns, Column("amount_2023", "REAL")))
+    catalog = Catalog("sqlite", {sales.key: sales})
+    for sql in ("SELECT SUM(amount) AS sales_2024 FROM sales_2024", "SELECT SUM(amount_2023) FROM sales_2024"):
+        said = Mentions(f"Total sales in {2023 if '2023' in sql else 2024}?")
+        assert doubts_about(sql, said, catalog, TODAY) == ()
+
+
+def test_a_name_that_the_statement_gives_uses_no_stored_value() -> None:
+    city = LinkedValue("sales", "city", "Oslo", "Oslo")
+    found = doubts("How many sales in Oslo?", "SELECT COUNT(*) AS sales_in_oslo FROM sales", values=[city])
+
+    assert "does not use “Oslo”" in found
 
 
 def test_the_number_of_all_rows_or_values_is_no_doubt() -> None:
