@@ -46,7 +46,7 @@ from datasphinx.agent.routes import effort_of
 from datasphinx.agent.services import Services
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.summary import summarize_query
-from datasphinx.agent.sql.time_zones import depends_on_zone
+from datasphinx.agent.sql.time_zones import depends_on_zone, is_zone_of_machine
 from datasphinx.agent.sql.validation import names_missing_value
 from datasphinx.agent.state import State
 from datasphinx.agent.types import (
@@ -317,8 +317,9 @@ def _reservations(rows: _Rows, not_answered: Sequence[str]) -> list[str]:
     texts = [render("definition_departed", language, names=", ".join(departed))] if departed else []
     if not_answered:
         texts.append(render("parts_not_answered", language, parts="; ".join(not_answered)))
-    if source.time_zone and depends_on_zone(sql, source.catalog):
-        texts.append(render("times_in_zone", language, zone=source.time_zone))
+    zone = source.time_zone
+    if zone and not is_zone_of_machine(zone) and depends_on_zone(sql, source.catalog):
+        texts.append(render("times_in_zone", language, zone=zone))
     return [*texts, *(one.in_language(language) for one in source.doubts_and_notes(sql)[1])]
 
 

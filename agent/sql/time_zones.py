@@ -1,5 +1,6 @@
 """Time zone of a session: the one in which today, days of moments and times without a zone are meant."""
 
+import re
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -12,11 +13,20 @@ from datasphinx.agent.schema.catalog import Catalog, Column, Table
 from datasphinx.agent.sql.database import Database
 from datasphinx.agent.sql.execute import execute
 from datasphinx.agent.sql.names import resolved_query
+from datasphinx.agent.sql.summary import constant, days_in
 from datasphinx.agent.types import Limits
 
 _TIMEOUT_S = 3.0
 _NOW = (exp.CurrentDate, exp.CurrentTime, exp.CurrentTimestamp, exp.CurrentDatetime, exp.Localtime, exp.Localtimestamp)
-_PLAIN = (exp.Select, exp.Alias, exp.Count, exp.Distinct, exp.Is)
+_PLAIN = (
+    exp.Select, exp.Alias, exp.Count, exp.Distinct, exp.Is, exp.Max, exp.Min, exp.Ordered, exp.Group, exp.AtTimeZone,
+)  # fmt: skip
+"""What shows, counts or sorts moments, or names their zone."""
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between)
+_STEPS = (exp.Paren, exp.Cast, exp.TryCast, exp.Date, exp.TsOrDsToDate, exp.Add, exp.Sub, exp.DateAdd, exp.DateSub)
+"""What returns another date or moment."""
+_PERIODS = frozenset({"year", "quarter", "month", "epoch"})
+_PERIOD_DIRECTIVES = frozenset("YymbBq")
 
 
 def session_zone(database: Database) -> str:
@@ -54,12 +64,22 @@ def _tzinfo(zone: str) -> tzinfo | None:
         return UTC
 
 
+def is_zone_of_machine(zone: str) -> bool:
+    """Return whether days in `zone`, as returned by `session_zone`, are those of this machine in winter and summer."""
+    year = date.today().year
+    moments = [datetime(year, month, 1, tzinfo=UTC) for month in (1, 7)]
+    return all(each.astimezone(_tzinfo(zone)).utcoffset() == each.astimezone().utcoffset() for each in moments)
+
+
 def depends_on_zone(sql: str, catalog: Catalog) -> bool:
-    """Return whether `sql` uses the current time, or takes the day or hour of a moment, or compares it."""
+    """Return whether `sql` takes a day, week or hour of the current time or a moment, or compares it with a day.
+
+    Years and months, and the first days of months, are the same but for a few hours at their ends.
+    """
     query = resolved_query(sql, catalog)
     if query is None:
         return False
-    if any(node for scope in query.scopes for node in query.find_all(scope, *_NOW)):
+    if any(not _is_of_period(node) for scope in query.scopes for node in query.find_all(scope, *_NOW)):
         return True
 
     def is_moment(node: exp.Expr, scope: Scope) -> bool:
@@ -70,10 +90,45 @@ def depends_on_zone(sql: str, catalog: Catalog) -> bool:
         parent = column.parent
         if isinstance(parent, exp.Sub) and query.engine.has_exact_distances:
             return is_moment(parent.this, scope) and is_moment(parent.expression, scope)
-        return isinstance(parent, _PLAIN)
+        if isinstance(parent, _COMPARISONS) and all(is_moment(each, scope) for each in _operands(parent)):
+            return True
+        return isinstance(parent, _PLAIN) or _is_of_period(column)
 
     columns = ((column, scope) for scope, _ in query.selects() for column in query.find_all(scope, exp.Column))
     return any(is_moment(column, scope) and not is_plain(column, scope) for column, scope in columns)
+
+
+def _is_of_period(node: exp.Expr) -> bool:
+    """Return whether only the year or month of `node` is used, or it is compared with the first days of months."""
+    while isinstance(node.parent, _STEPS):
+        node = node.parent
+    user = node.parent
+    if isinstance(user, _COMPARISONS):
+        return all(_begins_period(each) for each in _operands(user) if each is not node)
+    if isinstance(user, exp.TimeToStr):
+        return _PERIOD_DIRECTIVES.issuperset(re.findall(r"%-?(.)", user.args["format"].name))
+    if isinstance(user, exp.Extract):
+        return user.this.name.lower() in _PERIODS
+    return isinstance(user, exp.Year | exp.Quarter | exp.Month) or _truncates_to_period(user)
+
+
+def _truncates_to_period(node: exp.Expr | None) -> bool:
+    unit = node.args.get("unit") if isinstance(node, exp.TimestampTrunc | exp.DateTrunc) else None
+    return unit is not None and unit.name.lower() in _PERIODS
+
+
+def _begins_period(node: exp.Expr) -> bool:
+    """Return whether `node` is the first moment of a month, or one that is some intervals from such a moment."""
+    value = constant(node)
+    while isinstance(node, _STEPS):
+        node = node.this
+    # The rest of a text is the time of day.
+    days = days_in(value[:10]) if isinstance(value, str) and not value[10:].strip(" T0:.") else None
+    return _truncates_to_period(node) or (days is not None and days[0].day == 1)
+
+
+def _operands(comparison: exp.Expr) -> list[exp.Expr]:
+    return [each for name in ("this", "expression", "low", "high") if (each := comparison.args.get(name)) is not None]
 
 
 def _is_moment(column: Column, other: str) -> bool:
