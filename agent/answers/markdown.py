@@ -41,7 +41,7 @@ def escape_markup(text: str) -> str:
 
 
 def markdown_table(result: Result | AnswerTable, language: Language, max_rows: int = SHORT_TABLE_ROWS) -> str:
-    """Return the first `max_rows` rows as a Markdown table, followed by the number of rows if there are more."""
+    """Return the first `max_rows` rows as a Markdown table, followed by how many they are of all if there are more."""
     rows = result["rows"]
     head = f"| {' | '.join(_escape(axis_title(one_line(name), language)) for name in result['columns'])} |"
     line = f"|{'---|' * len(result['columns'])}"
@@ -49,7 +49,12 @@ def markdown_table(result: Result | AnswerTable, language: Language, max_rows: i
     table = "\n".join([head, line, *body])
     if len(rows) <= max_rows:
         return table
-    return f"{table}\n\n{render('row_count', language, count=format_single(len(rows), language))}"
+    return f"{table}\n\n{row_count(max_rows, len(rows), language)}"
+
+
+def row_count(shown: int, count: int, language: Language) -> str:
+    """Return how many rows are shown, of how many."""
+    return render("row_count", language, shown=format_single(shown, language), count=format_single(count, language))
 
 
 def sql_block(sql: str) -> str:

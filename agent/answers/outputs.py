@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from datasphinx.agent.answers.answer import Answer
-from datasphinx.agent.answers.markdown import SHORT_TABLE_ROWS, markdown_table, without_tables
+from datasphinx.agent.answers.markdown import SHORT_TABLE_ROWS, markdown_table, row_count, without_tables
 from datasphinx.agent.charts.cells import axis_title
 from datasphinx.agent.charts.echarts import asked_chart, chart_of
 from datasphinx.agent.core.failure import error_info, full_text
@@ -129,8 +129,7 @@ class _Form:
         """Return the first rows as text."""
         comma, count = CONVENTIONS[self.language].comma, len(result["rows"])
         lines = [comma.join(row) for row in format_rows(result, self.language, SHORT_TABLE_ROWS)]
-        more = render("row_count", self.language, count=format_single(count, self.language))
-        return [*lines, more] if count > SHORT_TABLE_ROWS else lines
+        return [*lines, row_count(len(lines), count, self.language)] if count > SHORT_TABLE_ROWS else lines
 
     def _value(self, result: Result) -> str:
         (name,), (value,) = result["columns"], result["rows"][0]

@@ -18,10 +18,11 @@ from rich.text import Text
 
 from datasphinx.agent.answers.markdown import without_tables
 from datasphinx.agent.answers.progress import step_line
+from datasphinx.agent.charts.cells import axis_title
 from datasphinx.agent.cli.text import printable
 from datasphinx.agent.conversation.reply import Reply
 from datasphinx.agent.formatting.formats import format_rows, formats_of
-from datasphinx.agent.messages import Language, language_in
+from datasphinx.agent.messages import CONVENTIONS, Language, language_in
 from datasphinx.agent.record.waiting import StartEvent, Wait
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.state import Output
@@ -133,7 +134,7 @@ class StepView:
 
 
 def show(output: Output | Reply, console: Console, *, details: bool = True) -> None:
-    """Print answer, rows, applied definitions and thread id; with `details`, also the statement, notes and the cost.
+    """Print answer, rows, filters, applied definitions and thread id; with `details`, also statement, notes and cost.
 
     Notes about files are printed without `details` too; a note that the answer has is not repeated. An error after
     which a clarifying question is open again is printed without its details, which `details` adds. The id of a
@@ -154,6 +155,7 @@ def show(output: Output | Reply, console: Console, *, details: bool = True) -> N
     elif answer:
         parts.append(Text(answer, style="bold red" if error else "bold green"))
     parts += tables
+    parts += _filter_line(output, language)
     if output.get("sql") and (details or output.get("status") == "unsure"):
         sql = printable(output["sql"] or "")
         parts.append(Syntax(sql, "sql", theme=_SQL_THEME, word_wrap=True, background_color="default"))
@@ -179,15 +181,22 @@ def show(output: Output | Reply, console: Console, *, details: bool = True) -> N
         console.print(Text(f"thread {thread_id}", style="dim"), soft_wrap=True)
 
 
+def _filter_line(output: Output | Reply, language: Language) -> list[Text]:
+    filters = output.get("filters") or ()
+    listed = printable(CONVENTIONS[language].semicolon.join(filters))
+    return [Text(f"filters: {listed}", style="dim")] if filters else []
+
+
 def rows_view(table: AnswerTable, language: Language, console: Console) -> RenderableType:
     """Return the first rows of `table`: as a table, or if the console is too narrow for its words, as records.
 
     Names with one measure have bars.
     """
     rows = format_rows(table, language, _SHOWN_ROWS)
+    titles = [printable(axis_title(one_line(name), language)) for name in table["columns"]]
     rendered = Table(header_style="bold")
-    for name, fmt in zip(table["columns"], formats_of(table), strict=True):
-        rendered.add_column(escape(printable(name)), justify="right" if fmt.is_quantity else "left")
+    for title, fmt in zip(titles, formats_of(table), strict=True):
+        rendered.add_column(escape(title), justify="right" if fmt.is_quantity else "left")
     bars = _bars(table)
     if bars:
         rendered.add_column(max_width=_BAR_WIDTH)
@@ -199,8 +208,8 @@ def rows_view(table: AnswerTable, language: Language, console: Console) -> Rende
         parts = []
         for number, row in enumerate(rows, 1):
             parts.append(Text(f"─ {number}", style="dim"))
-            for name, text in zip(table["columns"], row, strict=True):
-                parts.append(Text.assemble((f"{printable(name)}: ", "bold"), text))
+            for title, text in zip(titles, row, strict=True):
+                parts.append(Text.assemble((f"{title}: ", "bold"), text))
     more = len(table["rows"]) - _SHOWN_ROWS
     if more > 0:
         parts.append(Text(f"and {more:,} more {'row' if more == 1 else 'rows'}", style="dim italic"))

@@ -81,7 +81,7 @@ TEXTS = {
     "filter_ends": "{column} endet mit {value}",
     "filter_missing": "{column} ist leer",
     "filter_present": "{column} ist nicht leer",
-    "row_count": "Zeilen: {count}",
+    "row_count": "Zeilen: {shown} von {count}",
     "not_executed": "Die Abfrage wurde geschrieben und geprüft, aber nicht ausgeführt.",
     "truncated": "Nur die ersten {count} Zeilen wurden gelesen.",
     # Clarification, feedback and threads

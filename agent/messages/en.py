@@ -86,7 +86,7 @@ TEXTS = {
     "filter_ends": "{column} ends with {value}",
     "filter_missing": "{column} is empty",
     "filter_present": "{column} is not empty",
-    "row_count": "Rows: {count}",
+    "row_count": "Rows: {shown} of {count}",
     "not_executed": "The query was written and checked, but not executed.",
     "truncated": "Only the first {count} rows were read.",
     # Clarification, feedback and threads

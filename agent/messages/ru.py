@@ -86,7 +86,7 @@ TEXTS = {
     "filter_ends": "{column} заканчивается на {value}",
     "filter_missing": "{column}: нет значения",
     "filter_present": "{column}: есть значение",
-    "row_count": "Строк: {count}",
+    "row_count": "Строк: {shown} из {count}",
     "not_executed": "Запрос написан и проверен, но не выполнен.",
     "truncated": "Прочитано строк с начала: {count}; остальные не прочитаны.",
     # Clarification, feedback and threads

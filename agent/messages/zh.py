@@ -94,7 +94,7 @@ TEXTS = {
     "filter_ends": "{column} 以 {value} 结尾",
     "filter_missing": "{column} 为空",
     "filter_present": "{column} 不为空",
-    "row_count": "行数：{count}",
+    "row_count": "行数：{count}，显示前 {shown} 行",
     "not_executed": "查询已编写并检查，但未执行。",
     "truncated": "只读取了前 {count} 行。",
     # Clarification, feedback and threads

@@ -208,9 +208,9 @@ def test_short_result_is_a_markdown_table(scripted: MakeAgent) -> None:
 @pytest.mark.parametrize(
     ("question", "count"),
     [
-        ("List all order ids", "Rows: 1,000"),
-        ("Покажи все заказы", "Строк: 1\u00a0000"),
-        ("列出所有订单", "行数：1,000"),
+        ("List all order ids", "Rows: 20 of 1,000"),
+        ("Покажи все заказы", "Строк: 20 из 1\u00a0000"),
+        ("列出所有订单", "行数：1,000，显示前 20 行"),
     ],
     ids=["en", "ru", "zh"],
 )
