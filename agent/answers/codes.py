@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from datasphinx.agent.messages import CONVENTIONS, Language, render
-from datasphinx.agent.schema.catalog import Catalog
-from datasphinx.agent.schema.codes import codes_in
+from datasphinx.agent.schema.catalog import Catalog, Column
+from datasphinx.agent.schema.codes import codes_of
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.sql.guard import shared_nodes
 from datasphinx.agent.sql.output_columns import output_columns
@@ -21,8 +21,8 @@ def explained_codes(sql: str, result: Result, catalog: Catalog, language: Langua
     There is one sentence per column, such as "channel: S = store, W = web.", unless the column is secret.
     """
     sentences = []
-    for at, comment in _commented_outputs(sql, catalog):
-        meanings = codes_in(comment)
+    for at, column in _commented_outputs(sql, catalog):
+        meanings = codes_of(column)
         cells = {str(row[at]) for row in result["rows"] if row[at] is not None} if meanings else set()
         pairs = [
             f"{code} = {one_line(meaning, _MAX_MEANING_CHARS).rstrip('.。')}"
@@ -39,11 +39,11 @@ def explained_codes(sql: str, result: Result, catalog: Catalog, language: Langua
     return CONVENTIONS[language].space.join(sentences)
 
 
-def _commented_outputs(sql: str, catalog: Catalog) -> Iterator[tuple[int, str]]:
-    """Yield the index of each output that is a column with a comment, and the comment; none of a UNION."""
+def _commented_outputs(sql: str, catalog: Catalog) -> Iterator[tuple[int, Column]]:
+    """Yield the index of each output that is a column with a comment, and the column; none of a UNION."""
     if any(shared_nodes(sql, catalog.dialect, exp.SetOperation)):
         return
     for at, output in enumerate(output_columns(sql, catalog)):
         column = output.stored.column if output.stored and isinstance(output.expression.unnest(), exp.Column) else None
         if column and column.comment and not column.secret:
-            yield at, column.comment
+            yield at, column

@@ -23,7 +23,7 @@ from datasphinx.agent.knowledge.prompt import definition_text
 from datasphinx.agent.messages import Language, Message, language_of
 from datasphinx.agent.retrieval.linked_values import LinkedValue, coded_values
 from datasphinx.agent.schema.catalog import Catalog, Column, Table
-from datasphinx.agent.schema.codes import codes_in
+from datasphinx.agent.schema.codes import codes_of
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.schema.personal import personal_content
 from datasphinx.agent.schema.words import han_runs, normal_form, spelt_words, stem
@@ -670,7 +670,7 @@ def _keys_returned(said: Mentions, parts: _Parts, outputs: Sequence[OutputColumn
     ]
     shown = {place.table.key for place in stored if place.column.type_class == "text"}
     for place in stored:
-        if codes_in(place.column.comment or ""):
+        if codes_of(place.column):
             continue
         key = (place.column.name,)
         targets = [foreign.target for foreign in place.table.foreign_keys if foreign.columns == key]

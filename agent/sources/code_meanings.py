@@ -8,7 +8,7 @@ from itertools import permutations
 from datasphinx.agent.errors import DatasphinxError
 from datasphinx.agent.record.step import not_recorded
 from datasphinx.agent.schema.catalog import Catalog, Column, ColumnKey, Table
-from datasphinx.agent.schema.codes import codes_in
+from datasphinx.agent.schema.codes import codes_of
 from datasphinx.agent.schema.describe import Meanings, quoted_key
 from datasphinx.agent.schema.personal import personal_content
 from datasphinx.agent.schema.words import words
@@ -42,7 +42,9 @@ def code_meanings(
         (key, column.name): codes
         for key, table in tables.items()
         for column in table.columns
-        if column.comment and not column.secret and (codes := codes_in(column.comment))
+        if column.comment
+        and not column.secret
+        and (codes := codes_of(column, catalog.values.get((key, column.name), ())))
     }
     if len(catalog.tables) > _MAX_SEARCHED:
         return meanings

@@ -12,7 +12,7 @@ from datasphinx.agent.answers.starting_questions import StartingQuestion, starti
 from datasphinx.agent.knowledge.labels import meanings_of
 from datasphinx.agent.proposals import may_explain
 from datasphinx.agent.schema.catalog import Catalog, Column, ColumnKey, Table
-from datasphinx.agent.schema.codes import codes_in
+from datasphinx.agent.schema.codes import codes_of
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.schema.personal import personal_content
 from datasphinx.agent.server.errors import accepted_language
@@ -156,7 +156,7 @@ def _describe_table(table: Table, catalog: Catalog, meanings: Mapping[ColumnKey,
             is_key=each.name in table.primary_key,
             references=targets.get(each.name),
             values=[] if is_bare(each) else list(each.examples[:_MAX_VALUES]),
-            meanings={**codes_in(each.comment or ""), **meanings.get((table.key, each.name), {})},
+            meanings={**codes_of(each), **meanings.get((table.key, each.name), {})},
             minimum=each.minimum,
             maximum=each.maximum,
         )
