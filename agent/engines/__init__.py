@@ -41,14 +41,38 @@ def engines() -> "Mapping[str, Engine]":
     return {name: entry.load()() for name, entry in plugins(GROUP, OWN).items()}
 
 
+def _engines_by_dialect() -> "Mapping[str, Engine]":
+    """Return the engines by the names of their dialects, which sqlglot knows too.
+
+    The first engine of a dialect has the name of sqlglot. An engine of another package with the same dialect has a name
+    of its own, so that statements for it are read and checked by its attributes.
+    """
+    from sqlglot.dialects.dialect import Dialect
+
+    found: dict[str, Engine] = {}
+    for name, engine in engines().items():
+        dialect = engine.dialect
+        if dialect in found and name not in OWN:
+            dialect = f"{dialect}:{name}"
+            Dialect.classes[dialect] = type(Dialect.get_or_raise(engine.dialect))
+        found.setdefault(dialect, engine)
+    return found
+
+
+@cache
+def dialect_of(engine: "Engine") -> str:
+    """Return the name of the dialect of `engine`, by which `engine_of` finds it or an engine with the same rules."""
+    return next((name for name, each in _engines_by_dialect().items() if each is engine), engine.dialect)
+
+
 @cache
 def engine_of(dialect: str) -> "Engine":
-    """Return the first engine with this dialect of sqlglot; one with the defaults if there is none."""
+    """Return the engine of a dialect, named as by sqlglot or `dialect_of`; one with the defaults if there is none."""
     from datasphinx.agent.engines.base import Engine
 
     other = Engine()
     other.dialect = dialect
-    return next((engine for engine in engines().values() if engine.dialect == dialect), other)
+    return _engines_by_dialect().get(dialect, other)
 
 
 @cache

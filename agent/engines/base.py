@@ -401,8 +401,10 @@ class Engine:
 
     @cached_property
     def allowed_functions(self) -> frozenset[str]:
-        """Functions that a statement may call, in lower case: `allowed/<dialect>.txt` in the package of the class."""
-        return read_names(files(type(self).__module__.rpartition(".")[0]) / "allowed" / f"{self.dialect}.txt")
+        """Functions that a statement may call, in lower case: `allowed/<dialect>.txt` beside the class or its base."""
+        packages = [base.__module__.rpartition(".")[0] for base in type(self).__mro__]
+        paths = (files(package) / "allowed" / f"{self.dialect}.txt" for package in packages if package)
+        return next((read_names(path) for path in paths if path.is_file()), frozenset())
 
     def base_name(self, name: str) -> str:
         """Return the name of a called function as `allowed_functions` has it."""

@@ -21,7 +21,7 @@ def read_expression(sql: str, catalog: Catalog, dialect: str | None = None) -> e
     Raises:
         Unresolved: the text is not a single expression of `dialect`, or the source's dialect cannot express it.
     """
-    if dialect is None or dialect == catalog.dialect:
+    if dialect is None or dialect == catalog.engine.dialect:
         return parse_expression(sql, catalog.dialect)
     try:
         tree = sqlglot.parse_one(f"SELECT {sql}", read=dialect)

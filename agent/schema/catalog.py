@@ -196,7 +196,7 @@ class ReadableNames:
 
 @dataclass(frozen=True)
 class Catalog:
-    """The tables of one source by their key. `dialect` is the name of its SQL dialect in sqlglot."""
+    """The tables of one source by their key. `dialect` is the name of its SQL dialect, as `engine_of` takes it."""
 
     dialect: str
     tables: Mapping[str, Table]
@@ -217,7 +217,7 @@ class Catalog:
 
     @property
     def engine(self) -> "Engine":
-        """The engine of the dialect."""
+        """The engine of the source."""
         return engine_of(self.dialect)
 
     @cached_property

@@ -46,7 +46,9 @@ def check_source(name: str, settings: SourceSettings, limits: Limits) -> SourceC
         name_of_database = (database.url.database or "DATABASE").partition("/")[0]
         advice = database.kind.read_only_account.format(database=name_of_database)
         grants = database.grants()
-        return SourceCheck(name, database.name, database.dialect, grants, advice, len(catalog.tables), catalog.warnings)
+        return SourceCheck(
+            name, database.name, database.kind.dialect, grants, advice, len(catalog.tables), catalog.warnings
+        )
     finally:
         source.close()
 

@@ -33,7 +33,7 @@ class CatalogCache:
 
     def __init__(self, folder: Path, database: Database, options: Sequence[str]) -> None:
         """Derive the file names from the URL without its password; does not access the files."""
-        self._options = _digest(str(_FORMAT), *options)
+        self._options = _digest(str(_FORMAT), database.dialect, *options)
         name = _digest(database.identity)[:32]
         self.path = folder / "catalogs" / f"{name}.catalog"
         # Background work of a source with other options may still write its values.

@@ -21,7 +21,7 @@ from sqlalchemy.pool import NullPool
 from datasphinx.agent.core.redact import without_password, without_paths, without_secrets
 from datasphinx.agent.core.result_cache import ResultCache
 from datasphinx.agent.core.text import valid_text
-from datasphinx.agent.engines import engine_called, engines
+from datasphinx.agent.engines import dialect_of, engine_called, engines
 from datasphinx.agent.engines.base import Engine
 from datasphinx.agent.engines.privileges import Grants
 from datasphinx.agent.errors import (
@@ -131,8 +131,8 @@ class Database:
 
     @property
     def dialect(self) -> str:
-        """The SQL dialect, by its sqlglot name."""
-        return self.kind.dialect
+        """The SQL dialect, by the name under which `engine_of` finds the engine."""
+        return dialect_of(self.kind)
 
     @cached_property
     def product(self) -> str:

@@ -215,7 +215,7 @@ def _parse_in_dialects(sql: str, dialect: str) -> Iterator[tuple[str, exp.Expr]]
 
     sqlglot and the engine translate the functions. Dialects in which a literal would be lost are skipped.
     """
-    names = [name for name in _foreign_dialects() if name != dialect]
+    names = [name for name in _foreign_dialects() if name != engine_of(dialect).dialect]
     if _is_foreign(sql, dialect):
         names = [name for name in names if not engine_of(name).double_quotes_are_text]
     for name in names:

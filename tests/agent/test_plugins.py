@@ -12,11 +12,12 @@ from pydantic import SecretStr
 from datasphinx.agent.datasets.readers import readers
 from datasphinx.agent.datasets.registry import Registry
 from datasphinx.agent.engines import engine_called, engine_of, engines
-from datasphinx.agent.errors import FileUnreadable
+from datasphinx.agent.errors import FileUnreadable, StatementRefused
 from datasphinx.agent.knowledge import importers as knowledge
 from datasphinx.agent.sample.shop import shop_url
 from datasphinx.agent.settings import SourceSettings
-from datasphinx.agent.sources.source import open_source
+from datasphinx.agent.sources.source import Source, open_source
+from datasphinx.agent.sql.dialects import exact_dialect
 from datasphinx.agent.types import Limits
 from tests.agent.datasets.conftest import rows_of
 from tests.support.commands import Run
@@ -24,7 +25,7 @@ from tests.support.commands import Run
 pytestmark = pytest.mark.integration
 
 ROOT = Path(__file__).resolve().parents[2]
-CACHES = (engines, engine_of, engine_called, readers, knowledge.importers)
+CACHES = (engines, engine_of, engine_called, exact_dialect, readers, knowledge.importers)
 
 
 @pytest.fixture(autouse=True)
@@ -44,17 +45,44 @@ def test_our_importers_are_registered_as_those_of_others() -> None:
     assert set(knowledge.importers()) == {*knowledge.OWN, "words"}
 
 
-def test_an_engine_is_opened_by_its_scheme(tmp_path: Path) -> None:
+@pytest.fixture
+def books(tmp_path: Path) -> Iterator[Source]:
+    """A source of the engine of the example, after one of SQLite over the same file."""
     with sqlite3.connect(tmp_path / "books.db") as connection:
         connection.executescript(
             "CREATE TABLE books (title TEXT, year INTEGER); INSERT INTO books VALUES ('Emma', 1815)"
         )
-    settings = SourceSettings(url=SecretStr(f"littlesql:///{tmp_path}/books.db"))
-    source = open_source(settings, Limits(10, 10), cache_dir=tmp_path / "cache")
-    try:
+    for scheme in ("sqlite", "littlesql"):
+        settings = SourceSettings(url=SecretStr(f"{scheme}:///{tmp_path}/books.db"))
+        source = open_source(settings, Limits(10, 10), cache_dir=tmp_path / "cache")
         assert source.execute("SELECT title, year FROM books")["rows"] == [["Emma", 1815]]
-    finally:
-        source.close()
+        if scheme == "sqlite":
+            source.close()
+    yield source
+    source.close()
+
+
+def test_an_engine_is_opened_by_its_scheme(books: Source) -> None:
+    assert type(books.catalog.engine).__name__ == "LittleSQL"
+    assert books.execute("SELECT UPPER(title) AS t FROM books")["rows"] == [["EMMA"]]
+
+
+def test_the_functions_and_columns_of_an_engine_are_obeyed(books: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = books.catalog.engine
+    monkeypatch.setattr(engine, "allowed_functions", frozenset({"lower"}))
+    monkeypatch.setattr(engine, "system_columns", frozenset({"hidden"}))
+
+    assert books.execute("SELECT LOWER(title) AS t FROM books")["rows"] == [["emma"]]
+    with pytest.raises(StatementRefused, match="unicode"):
+        books.execute("SELECT UNICODE(title) AS t FROM books")
+    with pytest.raises(StatementRefused, match="hidden is a system column"):
+        books.execute("SELECT title FROM books WHERE hidden = 1")
+
+
+def test_an_engine_in_a_module_of_its_own_has_the_functions_of_its_base() -> None:
+    engine = engine_called("littlesql")
+    assert engine is not None
+    assert engine.allowed_functions == engine_of("sqlite").allowed_functions != frozenset()
 
 
 def test_a_reader_yields_the_rows_of_a_file(tmp_path: Path) -> None:

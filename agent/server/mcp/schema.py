@@ -85,7 +85,7 @@ async def show_schema(arguments: SchemaQuery, call: Call) -> Schema:
             lines = compact_lines(catalog, keys, source.database.quote, _LIST_TOKENS)
             keys, description = list(lines), "\n".join(lines.values())
         return Schema(
-            dialect=catalog.dialect,
+            dialect=catalog.engine.dialect,
             tables=keys,
             description=description,
             knowledge=knowledge_text(source.knowledge, keys),

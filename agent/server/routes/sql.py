@@ -142,7 +142,7 @@ async def schema(source: Annotated[str | None, Query(description=_SOURCE.descrip
             {"schema": table.schema, "name": table.name, "columns": list(table.column_names)}
             for table in catalog.tables.values()
         ]
-        return {"dialect": catalog.dialect, "tables": tables}
+        return {"dialect": catalog.engine.dialect, "tables": tables}
 
     return await cancellable(names)
 
