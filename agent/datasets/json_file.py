@@ -17,7 +17,7 @@ from datasphinx.agent.datasets.encoding import encoding_of
 from datasphinx.agent.datasets.limits import Loading
 from datasphinx.agent.datasets.readers import Reader
 from datasphinx.agent.errors import FileNotLoaded, FileUnreadable
-from datasphinx.agent.messages import Message
+from datasphinx.agent.messages import Message, message_of
 
 _CHUNK = 1 << 20
 _BLANK = re.compile(r"[ \t\r\n\ufeff]*")
@@ -28,8 +28,16 @@ _EXACT_DIGITS = 15
 _EXACT = 2**53
 """Every integer up to this is a double."""
 _MAX_DIGITS = 38
-_encode = json.JSONEncoder(ensure_ascii=False).encode
 _SHOWN = 60
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, date | time):
+        return value.isoformat()
+    raise ValueError(Message("reader_value", type=type(value).__name__))
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, default=_plain).encode
 
 
 @dataclass
@@ -84,7 +92,7 @@ def read_rows(reader: Reader, path: Path, folder: Path, loading: Loading) -> Jso
     """Write the rows that `reader` yields of the file at `path` into `folder`.
 
     Raises:
-        FileUnreadable: The reader says that the file is damaged.
+        FileUnreadable: The reader says that the file is damaged, or yields a value of a type that it must not.
         FileNotLoaded: There are no rows.
     """
     found = JsonRows(folder / "rows.jsonl")
@@ -97,7 +105,7 @@ def read_rows(reader: Reader, path: Path, folder: Path, loading: Loading) -> Jso
     try:
         _write_rows(rows(), found, loading)
     except ValueError as error:
-        raise FileUnreadable(loading.file, str(error)) from None
+        raise FileUnreadable(loading.file, message_of(error)) from None
     return found
 
 

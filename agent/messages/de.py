@@ -507,6 +507,7 @@ TEXTS = {
     "damaged_sheet": "Blatt {sheet} ist beschädigt ({error})",
     "workbook_reader_crashed": "das Leseprogramm für Arbeitsmappen ist abgestürzt",
     "nested_too_deeply": "die Werte sind zu tief verschachtelt",
+    "reader_value": "sein Leser gab einen Wert vom Typ {type} zurück",
     "line_not_json": "Zeile {line} ist kein gültiges JSON ({error})",
     "not_text_in_encoding": "es ist kein Text in {encoding}",
     "first_line_too_long": "die erste Zeile hat mehr als {limit} Zeichen",

@@ -3,7 +3,8 @@
 import io
 import sqlite3
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,39 @@ def test_a_file_that_a_reader_refuses_is_not_kept(tmp_path: Path) -> None:
     with pytest.raises(FileUnreadable, match=".ini"):
         registry.create(registry.add_stream(io.BytesIO(b"port = 80\n"), "servers.xyz"))
     assert registry.datasets() == []
+
+
+class _Reader:
+    """Stands for the entry point of a reader with its suffix in upper case."""
+
+    name = "LOG"
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def load(self) -> Callable[[Path], Iterator[dict[str, object]]]:
+        return lambda path: iter([{"a": 1, "v": self.value}])
+
+
+@pytest.mark.parametrize("name", ["z.log", "q.LOG"])
+def test_the_suffix_of_a_reader_is_found_in_any_case(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr("datasphinx.agent.plugins.entry_points", lambda group: [_Reader([date(2026, 1, 2)])])
+    registry = Registry(tmp_path)
+    dataset = registry.create(registry.add_stream(io.BytesIO(b"x"), name))
+
+    assert [column.name for column in dataset.schema] == ["a", "v"]
+
+
+@pytest.mark.parametrize("value", [b"x", {1}, [{2}]], ids=["bytes", "set", "set in a list"])
+def test_a_value_that_no_reader_may_yield_is_an_error_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: object
+) -> None:
+    monkeypatch.setattr("datasphinx.agent.plugins.entry_points", lambda group: [_Reader(value)])
+    registry = Registry(tmp_path)
+    with pytest.raises(FileUnreadable, match=r"z\.log.*(bytes|set)"):
+        registry.create(registry.add_stream(io.BytesIO(b"x"), "z.log"))
 
 
 def test_an_importer_writes_checked_entries(
