@@ -283,8 +283,8 @@ class _Parts:
             first, last = sorted([day, other.days(has_other_end=True)[0]])
             if (last.year - 1, last.month, last.day) < (first.year, first.month, first.day):
                 years |= {first.year, last.year}
-        same = {own[0] for key, own in self.days.items() if self.ends[key].is_upper == end.is_upper}
-        return years | {each.year for each in same if each == _shifted_years(day, 1)}
+        same = (own[0] for key, own in self.days.items() if self.ends[key].is_upper == end.is_upper)
+        return years | {each.year for each in same if each.timetuple()[:3] == (day.year + 1, day.month, day.day)}
 
     @cached_property
     def numbers(self) -> set[Decimal]:
@@ -497,14 +497,6 @@ def _is_format(literal: exp.Literal) -> bool:
 
 def _shifted(day: date, days: int) -> date:
     return date.fromordinal(min(max(day.toordinal() + days, 1), date.max.toordinal()))
-
-
-def _shifted_years(day: date, years: int) -> date:
-    """Return the same day of another year, of March 1 in place of a February 29 that it lacks."""
-    try:
-        return day.replace(year=day.year + years)
-    except ValueError:
-        return date(day.year + years, 3, 1)
 
 
 def _distances(first: date, last: date) -> set[Decimal]:

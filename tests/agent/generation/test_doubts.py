@@ -105,6 +105,8 @@ def test_the_excluded_end_of_a_range_does_not_stand_for_the_period(
         ("How many sales in March 2024?", "weight = 202403"),
         ("How many sales on 2024-03-05?", "weight = 20240305"),
         ("How many sales above 202401?", "weight > 202401"),
+        ("How many sales on 2024-02-29?", "sold_on >= '2024-02-29' AND sold_on < '2024-03-01'"),
+        ("How many sales from 2024 to 9999?", "sold_on BETWEEN '2024-01-01' AND '9999-12-31'"),
     ],
 )
 def test_a_range_stands_for_the_days_in_it(question: str, where: str) -> None:
