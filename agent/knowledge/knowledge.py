@@ -19,7 +19,8 @@ from datasphinx.agent.knowledge.entries import (
     TableEntry,
     TermEntry,
 )
-from datasphinx.agent.schema.words import is_function_word, normal_form, stem
+from datasphinx.agent.messages import language_of
+from datasphinx.agent.schema.words import german_stem, is_function_word, normal_form, stem
 
 Kind = Literal[
     "table", "column", "join", "forbidden_join", "term", "metric", "choice", "calendar", "instruction", "verified"
@@ -200,6 +201,7 @@ class Knowledge:
         """
         units = _content_units(text)
         taken: set[int] = set()
+        language = language_of(text)
         matches = []
         for size in self._sizes:
             for at in range(len(units) - size + 1):
@@ -208,7 +210,8 @@ class Knowledge:
                 candidates = self._index.get(_key([unit.word for unit in run]), ())
                 if not candidates or not taken.isdisjoint(window):
                     continue
-                names = tuple(name for name, words in candidates if _same_words(words, [unit.word for unit in run]))
+                asked = [unit.word for unit in run]
+                names = tuple(name for name, words in candidates if _same_words(words, asked, language))
                 if names:
                     taken.update(window)
                     start, end = run[0].start, run[-1].end
@@ -282,10 +285,14 @@ def _key(words: Sequence[str]) -> _Key:
     return tuple(sorted(word[:_PREFIX] for word in words))
 
 
-def _same_words(first: Sequence[str], second: Sequence[str]) -> bool:
+def _same_words(first: Sequence[str], second: Sequence[str], language: str = "") -> bool:
     if any(_HAN.match(word) for word in first):
         return list(first) == list(second)
-    return sorted(map(_stem, first)) == sorted(map(_stem, second))
+    stems = [[_stem(word) for word in words] for words in (first, second)]
+    if language == "de":
+        # Only in a German text, since the German stem of "customer" is "custom".
+        stems = [[german_stem(each) for each in words] for words in stems]
+    return sorted(stems[0]) == sorted(stems[1])
 
 
 def _stem(word: str) -> str:

@@ -18,6 +18,10 @@ terms:
   active customer: {definition: d, synonyms: активный клиент}
   book year: {definition: d, synonyms: [BY, ISO9]}
   estate: {definition: d, synonyms: универсал}
+  Stornierung: {definition: d}
+  Großkunde: {definition: d}
+  Haus: {definition: d}
+  corn order: {definition: d}
 tables:
   orders:
     synonyms: purchases
@@ -55,6 +59,12 @@ tables:
         ("the customer's orders", []),
         ("Сколько универсалов?", ["estate"]),
         ("Цена универсала", ["estate"]),
+        ("Wie viele Stornierungen gab es?", ["Stornierung"]),
+        ("Wie viele Großkunden haben wir?", ["Großkunde"]),
+        ("Welche Häuser gibt es?", ["Haus"]),
+        ("Wie hoch ist der Umsatz des Großkunden?", ["Großkunde"]),
+        ("Orders of corners", []),
+        ("Which corner orders are late?", []),
     ],
 )
 def test_words_name_entries(read: Read, question: str, named: list[str]) -> None:
