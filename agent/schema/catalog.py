@@ -55,8 +55,8 @@ class Column(NamedTuple):
     """A column. `type` is the database's own name for its type.
 
     A named tuple, because loading a cached catalog creates hundreds of thousands of columns. `null_share`, `distinct`,
-    `examples`, `minimum` and `maximum` come from rows and are unset if the column was not sampled; secret columns never
-    are.
+    `examples`, `minimum` and `maximum` come from rows and are unset if the column was not sampled, except the values
+    that an enumeration declares; secret columns never are.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Column(NamedTuple):
     distinct: int | None = None
     """Estimated number of distinct values other than NULL."""
     examples: tuple[str, ...] = ()
-    """A few values as text, the most frequent of the sample first."""
+    """A few values as text, the most frequent of the sample first; without a sample, those an enumeration declares."""
     secret: bool = False
     """Marked as secret: its values are never sampled and are masked for models and logs."""
     minimum: str | None = None

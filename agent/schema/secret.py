@@ -89,7 +89,10 @@ def mark_secrets(
             if any(_exposes(text, other, names, dialect) for other, names in others):
                 secret[key] = set(tables[key].column_names)
     marked = {
-        key: tuple(each._replace(secret=each.name in names) for each in tables[key].columns)
+        key: tuple(
+            each._replace(secret=True, examples=()) if each.name in names else each._replace(secret=False)
+            for each in tables[key].columns
+        )
         for key, names in secret.items()
         if names
     }

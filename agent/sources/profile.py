@@ -254,8 +254,9 @@ def _sample_table(sampler: Sampler, table: Table, samples: _Samples, key: str) -
             texts[column] = cells
     distinct = {} if is_complete else _read_distinct(sampler, table, list(texts), _MAX_VALUES)
     for column, cells in texts.items():
-        stored = {_text(cell) for cell in distinct.get(column, cells) if cell is not None}
-        samples.values[key, column.name] = tuple(sorted(stored)[:_MAX_VALUES])
+        stored = sorted({_text(cell) for cell in distinct.get(column, cells) if cell is not None})
+        # The values that an enumeration declares, in a table without rows.
+        samples.values[key, column.name] = tuple((stored if cells else column.examples)[:_MAX_VALUES])
     all_columns = tuple(profiled_columns.get(column.name, column) for column in table.columns)
     samples.tables[key] = replace(table, columns=all_columns, rows=total)
 

@@ -29,6 +29,8 @@ _CHUNK_SIZE = 2000
 _MAX_WARNINGS = 100
 _GENERIC_DIALECT = StrCompileDialect()
 _MAX_NAME_LENGTH = 80
+_MAX_LABELS = 200
+"""Number of declared values of an enumeration that are kept."""
 
 
 def reflect(
@@ -290,7 +292,9 @@ def _column(column: Any, written: Mapping[str, str]) -> Column:
     kind, comment = column["type"], column.get("comment") or written.get(column["name"])
     if kind.__visit_name__ == "DOMAIN":
         comment = f"{comment} (domain {kind.name})" if comment else f"domain {kind.name}"
-    return Column(intern(str(column["name"])), intern(_type_name(kind)), column["nullable"], comment)
+    # Without rows, the values that an enumeration declares are all that is known of it.
+    labels = tuple(map(str, kind.enums[:_MAX_LABELS])) if isinstance(kind, Enum) else ()
+    return Column(intern(str(column["name"])), intern(_type_name(kind)), column["nullable"], comment, examples=labels)
 
 
 def _primary_key(columns: Sequence[Any]) -> tuple[str, ...]:

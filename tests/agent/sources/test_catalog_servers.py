@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import event, make_url
 
 from datasphinx.agent.schema.catalog import ForeignKey
+from datasphinx.agent.schema.describe import describe
 from datasphinx.agent.sources.reflect import reflect
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.database import Database
@@ -25,6 +26,7 @@ MAKE = {
             opened DATE, tags TEXT[], facts JSONB, "Odd ""name" UUID, password TEXT);
         CREATE TABLE visits (id INT PRIMARY KEY, shop_id INT, note TEXT, day DATE, stars DECIMAL(9, 1));
         CREATE TABLE locked (id INT PRIMARY KEY, word TEXT);
+        CREATE TABLE planned (id INT PRIMARY KEY, feeling mood);
         CREATE VIEW open_shops AS SELECT id, region FROM shops;
         CREATE MATERIALIZED VIEW counted AS SELECT region, COUNT(*) AS shops FROM shops GROUP BY region;
         COMMENT ON TABLE shops IS 'where we sell';
@@ -42,6 +44,7 @@ MAKE = {
             opened DATE COMMENT 'first day', facts JSON, `Odd "name` VARCHAR(36), password TEXT,
             FOREIGN KEY (region) REFERENCES {OTHER}.regions (code)) COMMENT 'where we sell';
         CREATE TABLE visits (id INT PRIMARY KEY, shop_id INT, note TEXT, day DATE, stars DECIMAL(9, 1));
+        CREATE TABLE planned (id INT PRIMARY KEY, feeling ENUM('glad', 'sad'));
         CREATE VIEW open_shops AS SELECT id, region FROM shops;
         INSERT INTO {OTHER}.regions VALUES ('TX', 'Texas'), ('CA', 'California');
         INSERT INTO shops VALUES (1, 'TX', 'glad', '2020-01-02', '{{"a": 1}}', 'u', 'swordfish'),
@@ -105,6 +108,14 @@ def test_comments_types_and_samples(source: Source) -> None:
     assert source.catalog.values["shops", "feeling"] == ("glad", "sad")
     assert source.catalog.values[f"{OTHER}.regions", "label"] == ("California", "Texas")
     assert columns["password"].secret and "swordfish" not in repr(source.catalog)
+
+
+def test_an_enumeration_without_rows_shows_what_it_declares(source: Source) -> None:
+    catalog = source.catalog
+    shown = describe(catalog, catalog.selection(["planned"]), source.database.quote)
+
+    assert catalog.values["planned", "feeling"] == ("glad", "sad")
+    assert "values 'glad', 'sad'" in shown
 
 
 def test_rows_and_distinct_values_of_a_larger_table(source: Source) -> None:
