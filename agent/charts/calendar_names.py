@@ -2,8 +2,10 @@
 
 import re
 import unicodedata
+from calendar import monthrange
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date
 from functools import cache
 
 from babel import Locale
@@ -18,6 +20,8 @@ _MAX_NAMES = 400
 _REGIONS = {"de": ("de_AT",), "zh": ("zh_Hant",)}
 """Regional forms with names of their own: reading all regions of the languages takes most of a second."""
 _KINDS = ("months", "days", "quarters")
+_WORDS = re.compile(r"[^\s,;:()?!]+")
+_HAN, _HAN_CHARS = re.compile("[\u3400-\u9fff]"), 6
 _FULL_YEAR = r"(?P<year>(?:19|20)\d\d)"
 
 
@@ -47,6 +51,43 @@ def may_be_calendar_name(text: str) -> bool:
     """Return whether `text` alone could be among names that `calendar_places` orders."""
     _, word = _without_year(text)
     return 0 < len(text) <= _MAX_CHARS and any(cycle.place(word) is not None for cycle in _cycles())
+
+
+def dated_periods(text: str) -> dict[tuple[date, date], str]:
+    """Return the words of each month or quarter with a year that `text` names, by its first and last day.
+
+    >>> dated_periods("Umsatz im März 2026")
+    {(datetime.date(2026, 3, 1), datetime.date(2026, 3, 31)): 'März 2026'}
+    """
+    found: dict[tuple[date, date], str] = {}
+    for words in _with_a_year(text):
+        period = _period(*_without_year(words))
+        if period and len(words) < len(found.get(period, text + " ")):
+            found[period] = words
+    return found
+
+
+def _with_a_year(text: str) -> Iterator[str]:
+    """Yield each year in `text` with up to two words beside it, or with some of the Chinese characters behind it."""
+    for match in re.finditer(rf"(?<!\d){_FULL_YEAR}(?!\d)", text):
+        before, after = _WORDS.findall(text[: match.start()])[-2:], text[match.end() :]
+        behind = _WORDS.findall(after)[:2]
+        yield from (" ".join([*before[at:], match[0]]) for at in range(len(before)))
+        yield from (" ".join([match[0], *behind[:end]]) for end in range(1, len(behind) + 1))
+        yield from (match[0] + after[:end] for end in range(2, _HAN_CHARS + 1) if _HAN.match(after))
+
+
+def _period(year: int | None, name: str) -> tuple[date, date] | None:
+    """Return the first and last day of the month or quarter `name` of `year`; None for other names."""
+    for cycle in _cycles():
+        count = max(cycle.names.values())
+        # The numbers of days end with 6.
+        months = 12 // count if count in {4, 12} else 0
+        place = cycle.place(name) if name in cycle.names or _numbered(name) else None
+        if year and months and place:
+            end = place * months
+            return date(year, end - months + 1, 1), date(year, end, monthrange(year, end)[1])
+    return None
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
+from datasphinx.agent.charts.calendar_names import dated_periods
 from datasphinx.agent.errors import StatementError
 from datasphinx.agent.generation.definitions import relevant_knowledge
 from datasphinx.agent.generation.execution import finds_nothing
@@ -186,7 +187,7 @@ def doubts_about(sql: str, said: Mentions, catalog: Catalog, today: date) -> tup
         for text, readings in _numbers(_without_values(said), alone=True)
         if max(readings) > 1 and not _is_among(readings, parts.numbers) and not parts.counts(text, asked)
     )
-    left_out = dict.fromkeys([*figures, *_unused_values(said, parts)])
+    left_out = dict.fromkeys([*figures, *_unused_periods(said, parts), *_unused_values(said, parts)])
     added = dict.fromkeys([*_unsaid_numbers(said, parts), *_unsaid_texts(said, parts)])
     return (
         *(Message(_IGNORED, part=one_line(part, _MAX_CHARS)) for part in left_out),
@@ -548,6 +549,17 @@ def _unsaid_numbers(said: Mentions, parts: _Parts) -> Iterator[str]:
                 )
                 if not _is_often_spelt(max(readings)) and not is_year and not _is_among(wide, mentioned):
                     yield text
+
+
+def _unused_periods(said: Mentions, parts: _Parts) -> Iterator[str]:
+    """Yield the months and quarters with a year of which the dates in the statement neither have a day nor are around.
+
+    A statement without dates may have their numbers.
+    """
+    days = [day for own in parts.days.values() for day in own]
+    for (first, last), words in dated_periods(_without_values(said)).items() if days else ():
+        if not any(first <= day <= last for day in days) and not min(days) < first < max(days):
+            yield words
 
 
 # Stored values

@@ -220,6 +220,43 @@ def test_a_name_that_the_statement_gives_uses_no_stored_value() -> None:
     assert "does not use “Oslo”" in found
 
 
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("Wie viele Verkäufe gab es im März 2026?", "März 2026"),
+        ("How many sales in March 2026?", "March 2026"),
+        ("Сколько продаж за март 2026 года?", "март 2026"),
+        ("2026年3月有多少销售?", "2026年3月"),
+        ("Sales in Q2 2026", "Q2 2026"),
+        ("Verkäufe im 2. Quartal 2026", "2. Quartal 2026"),
+        ("2026年第二季度的销售额", "2026年第二季"),
+    ],
+)
+def test_another_month_or_quarter_of_the_year_is_a_doubt(question: str, words: str) -> None:
+    def found(first: str, end: str) -> str:
+        return doubts(question, f"SELECT SUM(amount) FROM sales WHERE sold_on >= '{first}' AND sold_on < '{end}'")
+
+    quarter = "2" in words.replace("2026", "") or "二" in words
+    right = ("2026-04-01", "2026-07-01") if quarter else ("2026-03-01", "2026-04-01")
+    assert f"“{words}”" in found("2026-02-01", "2026-03-01")
+    assert f"“{words}”" not in found(*right) + found("2026-01-01", "2027-01-01")
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "sold_on >= '2026-04-01'",
+        "sold_on < '2026-03-01'",
+        "sold_on BETWEEN '2026-01-01' AND '2026-05-31'",
+        "strftime('%Y-%m', sold_on) = '2026-03'",
+        "sold_on >= '2026-03-01' AND sold_on < date('2026-03-01', '+1 month')",
+        "sold_on = '2026-03-09'",
+    ],
+)
+def test_a_month_is_used_by_what_begins_ends_or_lies_with_it(where: str) -> None:
+    assert doubts("How many sales after or before or in March 2026?", f"SELECT COUNT(*) FROM sales WHERE {where}") == ""
+
+
 def test_the_number_of_all_rows_or_values_is_no_doubt() -> None:
     catalog = Catalog("sqlite", {"stores": STORES})
     sql = "SELECT kind, COUNT(*) FROM stores GROUP BY kind"
