@@ -139,12 +139,6 @@ class JoinedRows:
         column = next((column for column in table.columns if column.name.lower() == place[1]), None)
         return ColumnReference(table, column) if column else None
 
-    def position(self, place: Place | None) -> int:
-        """Return the place of a column in its table; 0 if it is not known."""
-        table = self.sources.get(place[0]) if place else None
-        names = [name.lower() for name in table.column_names] if isinstance(table, Table) else []
-        return names.index(place[1]) if place and place[1] in names else 0
-
     def determined(self, sources: Collection[Path], places: Collection[Place] = ()) -> set[Path]:
         """Return the sources with one row at most for each row of `sources` with fixed values at `places`."""
         done, known = set(sources), {*places, *self._constant}

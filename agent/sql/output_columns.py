@@ -1,5 +1,6 @@
 """What each output of a statement is: the stored column that it shows, or the expression that computes it."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -90,16 +91,29 @@ def _with_keys(outputs: Sequence[OutputColumn], scope: Scope, query: ResolvedQue
     rows, items = JoinedRows(query, scope), [item for item, _ in outputs_of(scope)[0]]
     places = [rows.place(item) for item in items]
     read = [set[Path]() if item.find(exp.AggFunc) else rows.paths(item) for item in items]
-    first = [
-        min((rows.position(rows.place(column)) for column in item.find_all(exp.Column)), default=0) for item in items
+    columns = [
+        [found for one in item.find_all(exp.Column) if (found := rows.column(rows.place(one)))] for item in items
     ]
+    first = [min((one.table.columns.index(one.column) for one in each), default=0) for each in columns]
     for at, (output, paths) in enumerate(zip(outputs, read, strict=True)):
         keys = [rows.key_among(path, places) for path in paths]
-        if keys and all(keys):
+        if keys and all(keys) and not _describes(columns[at]):
             same = [other for other, one in enumerate(read) if one == paths and first[other] < first[at]]
             yield replace(output, key=sorted(set[int]().union(*(key or () for key in keys))), siblings=same)
         else:
             yield output
+
+
+def _describes(columns: Sequence[ColumnReference]) -> bool:
+    """Return whether each of `columns` is behind another text of its table that has more different values: its name."""
+    return bool(columns) and all(
+        any(
+            other.type_class == "text" and (other.distinct or 0) > (column.distinct or math.inf)
+            for other in table.columns[: table.columns.index(column)]
+            if other.name not in table.key_columns
+        )
+        for table, column in columns
+    )
 
 
 def _expanded(node: exp.Expr, scope: Scope, depth: int = 0) -> exp.Expr:

@@ -17,7 +17,12 @@ CATALOG = Catalog(
         ),
         "pets": Table(
             "pets",
-            (Column("id", "INTEGER"), Column("name", "TEXT"), Column("town", "TEXT"), Column("weight", "NUMERIC")),
+            (
+                Column("id", "INTEGER"),
+                Column("name", "TEXT", distinct=20),
+                Column("town", "TEXT", distinct=5),
+                Column("weight", "NUMERIC"),
+            ),
             primary_key=("id",),
         ),
         "visits": Table("visits", (Column("id", "INTEGER"), Column("pet", "INTEGER")), primary_key=("id",)),

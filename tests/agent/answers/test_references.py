@@ -180,6 +180,7 @@ IN_BERN = [[1, "Bello", "Bern"], [2, "Coco", "Bern"]]
         ("SELECT MAX(p.name) AS name, p.id AS id FROM pets p GROUP BY p.id", BELLOS, "{list.name}", "Bello"),
         (TOWNS, IN_BERN, "{list.town}: {list.name}", "Bern: Bello and Coco"),
         (TOWNS, IN_BERN, "{different.town#town|towns}", "1 town"),
+        ("SELECT id, town FROM pets", [[1, "Bern"], [2, "Bern"]], "{list.town}: {different.town}", "Bern: 1"),
     ],
 )  # fmt: skip
 def test_names_that_things_share_count_as_many_as_there_are(
