@@ -15,6 +15,8 @@ _OPENING, _CLOSING = "([{（", ")]}）"
 _LAST = re.compile(r"\n|\.\s")
 """What ends the last meaning of a list besides what separates the others."""
 
+_BARE = re.compile(r"\s*([^\W_]{1,4})\s+([^\W\d_][^\d:=]*?)\.?\s*")
+
 
 def codes_of(column: Column, samples: Collection[str] = ()) -> dict[str, str]:
     """Return the meanings in the comment of `column` by its stored values, of which `samples` may be more.
@@ -83,3 +85,19 @@ def _plain(value: str) -> str:
     """Return a stored value as a comment would write it: without padding, and a whole number without decimals."""
     text = value.strip()
     return re.sub(r"(?<=\d)\.0+$", "", text)
+
+
+def codes_without_signs(comment: str) -> dict[str, str]:
+    """Return the meanings in a comment that is a list of codes, each before its meaning; empty for any other comment.
+
+    Codes are numbers, single letters or capitals, and differ.
+
+    >>> codes_without_signs("D done, C cancelled by owner, N no-show")
+    {'D': 'done', 'C': 'cancelled by owner', 'N': 'no-show'}
+    >>> codes_without_signs("amount in EUR, without tax")
+    {}
+    """
+    parts = re.split("[,;]", comment)
+    codes = {match[1]: match[2] for part in parts if (match := _BARE.fullmatch(part))}
+    are_codes = all(code.isdecimal() or len(code) == 1 or code.isupper() for code in codes)
+    return codes if are_codes and len(codes) == len(parts) > 1 else {}

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from sqlglot import exp
 
 from datasphinx.agent.schema.catalog import Catalog, Column, Table
-from datasphinx.agent.schema.codes import codes_of
+from datasphinx.agent.schema.codes import codes_of, codes_without_signs
 from datasphinx.agent.schema.words import readable
 from datasphinx.agent.sql.guard import shared_trees
 from datasphinx.agent.sql.meaning import has_times as holds_times
@@ -582,7 +582,8 @@ class QueryReader:
 
     def _meaning(self, value: Any, node: exp.Expr, select: exp.Select) -> Any:
         """Return the meaning of a code, if the comment of its column has it; any other value unchanged."""
-        found = [codes_of(column).get(str(value), "") for column, _ in self._stored(node, select)]
+        columns = [column for column, _ in self._stored(node, select)]
+        found = [(codes_of(each) or codes_without_signs(each.comment or "")).get(str(value), "") for each in columns]
         # "18 - 64" is a range, and "10:30" a time.
         return next((meaning for meaning in found if meaning and not meaning[0].isdigit()), value)
 

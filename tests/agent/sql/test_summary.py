@@ -700,6 +700,23 @@ def test_a_group_by_a_key_is_one_of_the_rows_of_its_table(table: str, key: str, 
     ]
 
 
+@pytest.mark.parametrize(
+    ("comment", "condition", "words"),
+    [
+        ("D done, C cancelled by owner, N no-show", "state = 'C'", "state = cancelled by owner"),
+        ("1 check-up; 2 vaccination", "state <> 2", "state ≠ vaccination"),
+        ("D done, C cancelled by owner", "state = 'X'", "state = X"),
+        ("A unit, a part of it", "state = 'D'", "state = D"),
+        ("I say so, as agreed", "state = 'I'", "state = I"),
+        ("1 to 10, 11 to 20", "state = 11", "state = 11"),
+    ],
+)
+def test_a_code_has_the_meaning_of_a_comment_that_lists_codes(comment: str, condition: str, words: str) -> None:
+    known = Catalog("duckdb", {"units": Table("units", (Column("state", "TEXT", comment=comment),))})
+    summary = summarize_query(f"SELECT 1 FROM units WHERE {condition}", known)
+    assert condition_words(summary["conditions"], "en") == [words]
+
+
 def test_what_is_computed_from_a_secret_column_has_no_words() -> None:
     known = replace(catalog("sqlite"), tables={"customers": _with_secret(catalog("sqlite").tables["customers"])})
     for sql in (
