@@ -72,8 +72,11 @@ _REMOVED = {
     "tenants.max_llm_tokens": "use DATASPHINX_MAX_LLM_TOKENS",
     "tenants.max_cost_usd": "use DATASPHINX_MAX_COST_USD",
     "tenants.max_question_s": "use DATASPHINX_MAX_QUESTION_S",
+    "mcp_run_sql": "use DATASPHINX_RUN_SQL",
+    "embedded_model=small": "use base",
+    "llm_profile=plain": "use auto; the embedded model is better than models that need it",
 }
-"""Settings that no longer exist, those inside of others after the name of these, with their replacement."""
+"""Settings and values that no longer exist, those inside of others after the name of these, with their replacement."""
 _OPENAI_NAMES = {
     "llm_base_url": ("openai_base_url", "openai_api_base"),
     "llm_model": ("openai_model",),
@@ -670,13 +673,15 @@ def load_settings(**overrides: object) -> Settings:
     try:
         return Settings(**{name: value for name, value in overrides.items() if value is not None})  # type: ignore[arg-type]
     except ValidationError as error:
-        first = error.errors(include_input=False)[0]
+        first = error.errors()[0]
         name, *inner = map(str, first["loc"])
         cause = first.get("ctx", {}).get("error")
         reason = message_of(cause) if isinstance(cause, ValueError) else first["msg"]
         if first["type"] == "extra_forbidden":
             replacement = _REMOVED.get(".".join([name, *inner[-1:]]))
             reason = f"it is no longer a setting: {replacement}" if replacement else "there is no such setting"
+        elif replacement := _REMOVED.get(f"{name}={first['input']}"):
+            reason = f"{first['input']} is no longer a value: {replacement}"
         reason = Message("field_problem", field=".".join(inner), reason=reason) if inner else reason
         raise ConfigurationError(f"DATASPHINX_{name.upper()}", reason) from None
     except SettingsError as error:
