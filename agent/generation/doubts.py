@@ -4,7 +4,7 @@ They are told without a model, from the parse tree, the catalog and stored value
 """
 
 import re
-from collections.abc import Collection, Iterator, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
@@ -12,6 +12,7 @@ from functools import cached_property, lru_cache
 from itertools import combinations
 from typing import NamedTuple
 
+from babel import Locale
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
@@ -45,6 +46,8 @@ _FACTORS = frozenset(map(Decimal, (100, 1000, 10**4, 10**6, 10**8, 10**9, 7, 12,
 """What a number of a question is multiplied by or divided by in another unit: percent, millions, minutes."""
 _BOUNDS = (exp.GT, exp.GTE, exp.LT, exp.LTE)
 _COMPARISONS = (exp.EQ, exp.NEQ, *_BOUNDS, exp.Between, exp.In, exp.Like, exp.ILike)
+_TESTS = frozenset(("where", "having", "order"))
+"""The clauses that compare or sort, and return nothing."""
 _CALCULATIONS = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Interval)
 _MIN_TEXT = 4
 """Characters of a text that is no code or flag, and so is mentioned if it is meant."""
@@ -342,8 +345,31 @@ class _Parts:
 
     @cached_property
     def _references(self) -> list[ColumnReference]:
+        return [reference for _, reference in self._places]
+
+    @cached_property
+    def _places(self) -> list[tuple[str, ColumnReference]]:
+        """The columns that the statement reads, each with the clause of its query that does: "where"."""
         columns = [(column, scope) for scope in self.query.scopes for column in self.query.find_all(scope, exp.Column)]
-        return [reference for column, scope in columns if (reference := self.query.column_of(column, scope))]
+        return [
+            (_clause_of(column), reference)
+            for column, scope in columns
+            if (reference := self.query.column_of(column, scope))
+        ]
+
+    def clauses(self, columns: Collection[str]) -> set[str]:
+        """Return the clauses that read one of `columns`, which are `table.column`."""
+        wanted = set(map(str.lower, columns))
+        found = {clause for clause, reference in self._places if str(reference).lower() in wanted}
+        # A column that is returned is sorted by as an output.
+        is_sorted = not self._sorted.isdisjoint(name.rpartition(".")[2] for name in wanted)
+        return found | ({"order"} if is_sorted else set())
+
+    @cached_property
+    def _sorted(self) -> set[str]:
+        """The names that the statement sorts by, in lower case."""
+        orders = (node for node in self._nodes if isinstance(node, exp.Order))
+        return {column.name.lower() for order in orders for column in order.find_all(exp.Column)}
 
     @cached_property
     def tables(self) -> set[str]:
@@ -378,6 +404,12 @@ class _Parts:
         names = [reference.column.name for reference in self._references]
         names += [node.name for node in self._words if isinstance(node, exp.Identifier)]
         return [frozenset(_stems(name)) for name in names]
+
+
+def _clause_of(node: exp.Expr) -> str:
+    while node.parent and not isinstance(node.parent, exp.Query):
+        node = node.parent
+    return node.arg_key or ""
 
 
 # Numbers and dates
@@ -625,12 +657,35 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def _unused_columns(said: Mentions, parts: _Parts) -> Iterator[tuple[str, Collection[str]]]:
-    """Yield the phrases of the question that are the names of columns of which the statement reads none, with these."""
+    """Yield the phrases of the question that name columns which the statement does not read, or not return, with these.
+
+    A column in one list with a returned one is to be returned: "name and age of people older than 35".
+    """
+    used = [link for link in said.values if any(f" {normal_form(link.value)} " in text for text in parts.forms)]
+    questions = [_words(part) for part in _PART_END.split(_without_values(replace(said, values=used)))]
+    named = _named_columns(questions, parts)
+    for phrase, (name, columns) in named.items():
+        clauses = parts.clauses(columns)
+        # The word may also be the whole text that is compared: "pubs" beside kind = 'pub' is no column.
+        stems = _stems(name)
+        is_text = any(_stems(literal.name) == stems for literal, _ in parts.compared)
+        is_left_out = not clauses and not is_text and not any(own.issuperset(stems) for own in parts.names)
+        if is_left_out or (
+            clauses and clauses <= _TESTS and _is_listed(phrase, named, questions, parts, said.language)
+        ):
+            yield name, columns
+    for text, meant in said.columns:
+        if parts.columns.isdisjoint(map(str.lower, meant)):
+            yield text, meant
+
+
+def _named_columns(
+    questions: Sequence[Sequence[str]], parts: _Parts
+) -> dict[tuple[str, ...], tuple[str, Collection[str]]]:
+    """Return the longest names of columns in `questions` by their words, each with the columns that have it."""
     catalog = parts.query.catalog
     named: dict[tuple[str, ...], tuple[str, set[str]]] = {}
     table_names = {_words(catalog.tables[key].name) for key in catalog.tables}
-    used = [link for link in said.values if any(f" {normal_form(link.value)} " in text for text in parts.forms)]
-    questions = [_words(part) for part in _PART_END.split(_without_values(replace(said, values=used)))]
     words = {word for part in questions for word in part}
     for key in parts.near:
         for column in catalog.tables[key].columns:
@@ -642,20 +697,22 @@ def _unused_columns(said: Mentions, parts: _Parts) -> Iterator[tuple[str, Collec
                 is_named = bool(phrase) and words.issuperset(phrase) and phrase not in table_names
                 if is_named and any(_contains(part, phrase) for part in questions):
                     named.setdefault(phrase, (name, set()))[1].add(f"{key}.{column.name}")
-    longest = [
-        phrase for phrase in named if not any(len(other) > len(phrase) and _contains(other, phrase) for other in named)
-    ]
-    for phrase in longest:
-        name, columns = named[phrase]
-        is_read = not parts.columns.isdisjoint(map(str.lower, columns))
-        # The word may also be the whole text that is compared: "pubs" beside kind = 'pub' is no column.
-        stems = _stems(name)
-        is_text = any(_stems(literal.name) == stems for literal, _ in parts.compared)
-        if not is_read and not is_text and not any(own.issuperset(stems) for own in parts.names):
-            yield name, columns
-    for text, meant in said.columns:
-        if parts.columns.isdisjoint(map(str.lower, meant)):
-            yield text, meant
+    parts_of_others = {one for one in named for other in named if len(other) > len(one) and _contains(other, one)}
+    return {phrase: found for phrase, found in named.items() if phrase not in parts_of_others}
+
+
+def _is_listed(
+    phrase: tuple[str, ...],
+    named: Mapping[tuple[str, ...], tuple[str, Collection[str]]],
+    questions: Sequence[Sequence[str]],
+    parts: _Parts,
+    language: Language,
+) -> bool:
+    """Return whether `phrase` is in a list with the name of a column that the statement only returns."""
+    joint = _words(Locale(language).list_patterns["standard"]["2"].format("", ""))
+    returned = [other for other, (_, columns) in named.items() if parts.clauses(columns) == {"expressions"}]
+    lists = [(*first, *joint, *last) for other in returned for first, last in ((phrase, other), (other, phrase))]
+    return any(_contains(part, each) for each in lists for part in questions)
 
 
 def _listed(columns: Collection[str]) -> str:

@@ -9,6 +9,7 @@ import pytest
 
 from datasphinx.agent.generation.doubts import Mentions, absent_names, doubts_about, doubts_of, doubts_on_rows
 from datasphinx.agent.generation.question import Question
+from datasphinx.agent.messages import Language
 from datasphinx.agent.retrieval.linked_values import LinkedValue
 from datasphinx.agent.schema.catalog import Catalog, Column, ForeignKey, Table
 from datasphinx.agent.services import Services
@@ -127,6 +128,26 @@ def test_a_column_that_is_named_exactly_is_missed_on_every_dialect(dialect: str)
     assert doubts("Which product name has the highest sales?", by_name, dialect) == ""
     assert "“age”" in doubts("List the name and age of all people", "SELECT name FROM people", dialect)
     assert doubts("List the name and age of all people", "SELECT name, age FROM people", dialect) == ""
+
+
+@pytest.mark.parametrize(
+    ("question", "sql", "language", "is_doubted"),
+    [
+        ("Name and age of all people older than 35", "SELECT name FROM people WHERE age > 35", "en", True),
+        ("Age and name of all people, oldest first", "SELECT name FROM people ORDER BY age DESC", "en", True),
+        ("Name und Age aller Leute über 35", "SELECT name FROM people WHERE age > 35", "de", True),
+        ("Name and age of all people older than 35", "SELECT name, age FROM people WHERE age > 35", "en", False),
+        ("Name of all people of age 35", "SELECT name FROM people WHERE age = 35", "en", False),
+        ("Names of all people by age", "SELECT name FROM people ORDER BY age", "en", False),
+        ("The people by name and age", "SELECT name FROM people ORDER BY name, age", "en", False),
+        ("People with name and age", "SELECT COUNT(*) FROM people WHERE name <> '' AND age > 0", "en", False),
+        ("Name and age groups", "SELECT name, CASE WHEN age > 1 THEN 1 END FROM people ORDER BY age", "en", False),
+    ],
+)
+def test_a_column_in_a_list_with_a_returned_one_is_missed_if_it_is_only_compared(
+    question: str, sql: str, language: Language, is_doubted: bool
+) -> None:
+    assert ("does not use “age”" in doubts(question, sql, language=language)) is is_doubted
 
 
 @pytest.mark.parametrize(
