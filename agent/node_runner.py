@@ -343,7 +343,7 @@ def _record_result(step: Step, update: dict[str, Any]) -> Audit:
     audit = step.record()
     if step.tool:
         step.event("tool", step.tool)
-    step.event("step", step_body(audit["latency_ms"], update, step.notes))
+    step.event("step", step_body(audit["latency_ms"], update, [*step.notes, *step.remarks]))
     if "answer" not in update or step.recorder is None:
         return audit
     for body in chart_bodies(update):

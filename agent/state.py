@@ -355,6 +355,8 @@ class AnalystState(AnalystInput, RunState, total=False):
     """The queries of results of earlier questions of the conversation, by id, oldest first."""
     drawn: list[DrawnChart]
     """The charts, oldest first."""
+    notes: dict[str, list[str]]
+    """Notes for the reader of the answer, by the dataset or result that they are about."""
     conclusion: Conclusion | None
     """The conclusion of the model, at the end of the analysis."""
     evidence: Evidence

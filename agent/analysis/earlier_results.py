@@ -24,7 +24,7 @@ def keep_results(
         if query := kept.get("query"):
             columns, repeated = kept["result"]["columns"], kept.get("repeated", [])
             known[name] = EarlierResult(question=question, columns=columns, query=query, repeated=repeated)
-    chosen, sources = set[str](), _sources(known)
+    chosen, sources = set[str](), sources_of_results(known)
     for name in reversed(known):
         needed = chosen | {name} | sources[name] & known.keys()
         if len(needed) <= MAX_EARLIER_RESULTS:
@@ -34,7 +34,7 @@ def keep_results(
 
 def readable_results(results: Mapping[str, EarlierResult], dataset_ids: Collection[str]) -> dict[str, EarlierResult]:
     """Return the results that read no other datasets than `dataset_ids` and are not named like one of them."""
-    readable, sources = {*results, *dataset_ids}, _sources(results)
+    readable, sources = {*results, *dataset_ids}, sources_of_results(results)
     return {name: result for name, result in results.items() if name not in dataset_ids and sources[name] <= readable}
 
 
@@ -55,8 +55,8 @@ def earlier_results_text(results: Mapping[str, EarlierResult]) -> str:
     return "\n".join([title, *listed, ""])
 
 
-def _sources(results: Mapping[str, EarlierResult]) -> dict[str, set[str]]:
+def sources_of_results(results: Mapping[str, EarlierResult | KeptResult]) -> dict[str, set[str]]:
     """Return the names of the datasets and results that each of `results` reads, directly or through others."""
-    specs = {name: read_spec(result["query"]) for name, result in results.items()}
+    specs = {name: read_spec(query) for name, result in results.items() if (query := result.get("query"))}
     datasets = Datasets("", {}, specs)
     return {name: set(all_sources(spec, datasets)) for name, spec in specs.items()}

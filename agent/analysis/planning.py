@@ -25,7 +25,7 @@ from datasphinx.agent.errors import InvalidOutputType, SpecProblem, ToolCallInva
 from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.llm.formats import function_schema
 from datasphinx.agent.llm.schemas import FINISH, ProposedOutputType, QuestionLanguage
-from datasphinx.agent.record.step import note
+from datasphinx.agent.record.step import remark
 from datasphinx.agent.routes import may_correct_form
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.state import Conclusion, Observation, ToolCall
@@ -133,7 +133,7 @@ def _give_up(text: str, analysis: Analysis) -> ControlOutcome:
     reason = one_line(text, _MAX_REASON)
     found = analysis.problems_without_rows(reason, analysis.figures_of_schemas())
     reason = "" if found else reason
-    note(f"the model reports that the data cannot answer the question{': ' if reason else ''}{reason}")
+    remark(f"the model reports that the data cannot answer the question{': ' if reason else ''}{reason}")
     failure = failure_of(Unanswered("cannot_answer", reason=reason))
     return ControlOutcome({"failure": failure}, tuple(SpecProblem("cannot_answer", problem) for problem in found))
 
@@ -193,7 +193,7 @@ def _checked(
     problems = filled.problems or (unverified(filled, facts, verifier, analysis.question) if verifier else ())
     if not problems:
         return filled.text, ()
-    note(f"answer refused: {'; '.join(problems)}")
+    remark(f"answer refused: {'; '.join(problems)}")
     return "", tuple(SpecProblem("answer", problem) for problem in (*problems, _REMEDY))
 
 

@@ -101,6 +101,8 @@ class Step:
     statements: list[StatementRun] = field(default_factory=list)
     assumptions: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    """Notes for the record alone."""
     tool: ToolRun | None = None
     recorder: Recorder | None = None
     cancellation: Cancellation | None = None
@@ -187,6 +189,13 @@ def note(text: str) -> None:
     step = current_step.get()
     if step:
         step.notes.append(text)
+
+
+def remark(text: str) -> None:
+    """Add `text` to the record of the current step, if there is one, and not to the notes of the answer."""
+    step = current_step.get()
+    if step:
+        step.remarks.append(text)
 
 
 def assume(text: str) -> None:

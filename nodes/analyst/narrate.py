@@ -1,11 +1,11 @@
 """Node: turn results, a question to the user, or a failure into the output."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from datasphinx.agent.analysis.analysis import Analysis, analysis_of
-from datasphinx.agent.analysis.earlier_results import keep_results
+from datasphinx.agent.analysis.earlier_results import keep_results, sources_of_results
 from datasphinx.agent.answers.answer import Answer
 from datasphinx.agent.answers.confidence import confidence_of, tell_confidence
 from datasphinx.agent.answers.outputs import compose_answer, question_text, reopened_clarification, text_answer
@@ -13,6 +13,7 @@ from datasphinx.agent.core.failure import error_info
 from datasphinx.agent.formatting.formats import answer_table
 from datasphinx.agent.generation.follow_ups import REMEMBERED_TURNS
 from datasphinx.agent.messages import render
+from datasphinx.agent.record.step import note
 from datasphinx.agent.services import Services
 from datasphinx.agent.state import AnalystState
 from datasphinx.agent.types import Turn
@@ -22,8 +23,10 @@ def narrate(state: AnalystState, services: Services) -> dict[str, Any]:
     """Return text, output type, value, tables and charts; the text of the model has been checked."""
     analysis, conclusion = analysis_of(state), state.get("conclusion")
     if failure := state.get("failure"):
+        _note_readings(state, analysis.results or state.get("dataset_ids") or ())
         return {**_failed(failure, analysis).output(), "failure": failure, **reopened_clarification(state["given"])}
     if clarification := state.get("clarification"):
+        _note_readings(state, analysis.results)
         partial = _partial(question_text(clarification), analysis)
         return replace(partial, status="clarification", clarification=clarification).output()
     if reply := state.get("reply"):
@@ -32,6 +35,7 @@ def narrate(state: AnalystState, services: Services) -> dict[str, Any]:
         raise ValueError("the analysis has not ended")
     ids = conclusion["result_ids"]
     main = analysis.results[ids[0]]
+    _note_readings(state, [*ids, *(drawing["result_id"] for drawing in state["drawn"])])
     asked = services.roles.follow_ups.asked_form(analysis.question)
     name = state.get("source")
     catalog = (services.source(name) if name else services.datasets(state["dataset_ids"])).catalog
@@ -92,6 +96,15 @@ def _partial(text: str, analysis: Analysis) -> Answer:
         tables=[answer_table(name, kept["result"]) for name, kept in results.items()],
         charts=list(analysis.charts),
     )
+
+
+def _note_readings(state: AnalystState, names: Iterable[str]) -> None:
+    """Note what the calls noted about the datasets and results `names`, and about those that they read, each once."""
+    known = sources_of_results({**(state.get("earlier_results") or {}), **(state.get("results") or {})})
+    read = {source for name in names for source in (name, *known.get(name, ()))}
+    texts = (text for about, noted in (state.get("notes") or {}).items() if about in read for text in noted)
+    for text in dict.fromkeys(texts):
+        note(text)
 
 
 def _files_not_used(analysis: Analysis) -> Sequence[str]:

@@ -14,7 +14,7 @@ from datasphinx.agent.errors import NotPermitted, PermissionDenied
 from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.llm.schemas import FileLayout
 from datasphinx.agent.messages import Language, language_in
-from datasphinx.agent.record.step import ToolRun, current_step, note
+from datasphinx.agent.record.step import ToolRun, current_step
 from datasphinx.agent.services import Services
 from datasphinx.agent.state import AnalystState, DrawnChart, ToolCall
 from datasphinx.agent.tools.toolbox import CallResult, Toolbox
@@ -73,8 +73,9 @@ def _completed(call: CallResult, state: AnalystState) -> dict[str, Any]:
         update["drawn"] = [*state["drawn"], DrawnChart(result_id=drawing.result_id, spec=spec, chart=chart)]
     if outcome.dataset_id and outcome.dataset_id not in state["dataset_ids"]:
         update |= _with_dataset(outcome.dataset_id, state)
-    for text in outcome.notes:
-        note(text)
+    if outcome.notes:
+        about = str(outcome.dataset_id or result_id)
+        update["notes"] = {**state["notes"], about: [*state["notes"].get(about, ()), *outcome.notes]}
     return update
 
 

@@ -8,11 +8,14 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from datasphinx.agent.analyst import build_analyst
+from datasphinx.agent.datasets.options import DETECT, LoadOptions
 from datasphinx.agent.errors import SourceUnreachable
 from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.record.store import open_store
 from datasphinx.agent.services import Services
 from tests.agent.analysis.conftest import BY_ACCOUNT, QUESTION, TOTAL, MakeAnalyst, calls, step, tools
 
+AS_NUMBERS = LoadOptions(types={"cost": "number"})
 DONE = step("finish", answer="{max.returns}")
 LARGEST = "{max.returns:账号} has {max.returns} of {r2.returns}."
 NOT_AN_ANSWER = {"output_type": None, "value": None}
@@ -386,7 +389,45 @@ def test_why_the_data_cannot_answer_is_the_answer(
 
     assert output["error"] == {"code": "cannot_answer", "message": text}
     assert output["answer"] == reason
-    assert any(reason in note for note in output["audit"]["notes"])
+    assert not any(reason in note for note in output["audit"]["notes"])
+
+
+@pytest.mark.stored_record
+def test_why_a_draft_was_refused_is_on_the_record_and_in_no_note(analyst: MakeAnalyst, dataset: str) -> None:
+    wrong = step("finish", answer="There are 98,765 returns.")
+    agent = analyst([query(dataset), wrong, wrong])
+    output = agent.ask(datasets=[dataset])
+    steps = [
+        event for event in open_store(agent.services.settings).run(output["audit"]["trace_id"]) if event.kind == "step"
+    ]
+
+    assert "answer refused" not in str(output["audit"]["notes"])
+    assert any("answer refused: " in event.body for event in steps)
+
+
+def test_notes_are_those_of_the_reading_that_the_answer_is_from(analyst: MakeAnalyst, tmp_path: Path) -> None:
+    path = tmp_path / "costs.csv"
+    path.write_text("item,cost\n" + "".join(f"a,{number}\n" for number in range(16)) + "b,free\nc,free\n")
+    registry = analyst().services.registry
+    file_id = registry.add_file(path)
+    found, read = (registry.create(file_id, options).dataset_id for options in (DETECT, AS_NUMBERS))
+    total = {"aggregations": [{"as": "cost", "agg": "sum", "col": "cost"}]}
+    rows = {"aggregations": [{"as": "rows", "agg": "count", "col": "*"}]}
+    again = step("create_dataset", file_id=file_id, types={"cost": "number"})
+    text, emptied = "it stays text", "became empty"
+    for steps, expected in (
+        ([query(found, rows), again], [text]),
+        ([again, query(read, total)], [emptied]),
+        ([again, query(read, total), step("run_query", dataset_id="r1", query=rows)], [emptied]),
+        (
+            [again, query(found, rows), query(read, total), step("finish", answer="{cost}", result_ids=["r2"])],
+            [emptied],
+        ),
+        ([again, step("finish", reply="You are welcome.")], []),
+    ):
+        notes = analyst([*steps, step("finish")]).ask(files=[str(path)])["audit"]["notes"]
+        told = [note for note in notes if note.startswith("cost: ")]
+        assert [part in note for note, part in zip(told, expected, strict=True)] == [True] * len(expected)
 
 
 def test_a_reason_with_unknown_figures_is_returned_once(analyst: MakeAnalyst, dataset: str) -> None:
