@@ -31,12 +31,13 @@ derived columns; without groups and aggregations the rows unchanged, then the de
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Discriminator,
     Field,
@@ -99,6 +100,29 @@ Name = Annotated[str, Field(min_length=1, max_length=300)]
 
 class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+def _renamed(data: Any, names: Mapping[str, str]) -> Any:
+    """Return `data` with the fields `names` under their own names, where those are not given."""
+    if not isinstance(data, dict):
+        return data
+    own = {names[name] for name in data if name in names and names[name] not in data}
+    return {names[name] if names.get(name) in own else name: value for name, value in data.items()}
+
+
+_FIELDS_OF_FILTERS = {"column": "col", "operator": "op"}
+_OTHER_OPERATORS = {"==": "=", "<>": "!=", "not in": "not_in", "is null": "is_null"}
+_NOT_NULL = {"is_not_null", "not_null", "is not null"}
+
+
+def _plain_filter(data: Any) -> Any:
+    """Return a filter with the names and operators of specs, where SQL or Python has others for the same."""
+    data = _renamed(data, _FIELDS_OF_FILTERS)
+    if not isinstance(data, dict) or not isinstance(op := data.get("op"), str):
+        return data
+    if op in _NOT_NULL and data.get("value", True) is True:
+        return {**data, "op": "is_null", "value": False}
+    return {**data, "op": _OTHER_OPERATORS.get(op, op)}
 
 
 Comparison = Literal["=", "!=", ">", ">=", "<", "<="]
@@ -219,6 +243,7 @@ Filter = TypeAliasType(
         | Annotated[AnyOf, Tag("<any>")]
         | Annotated[AllOf, Tag("<all>")],
         Discriminator(_filter_tag),
+        BeforeValidator(_plain_filter),
     ],
 )
 """A condition, or several. Its name makes it one definition of the JSON schema, to which all lists of filters refer."""
@@ -269,6 +294,10 @@ Columns = Annotated[
 ]
 
 
+_FIELDS_OF_AGGREGATIONS = {"alias": "as", "name": "as", "function": "agg", "column": "col"}
+_OTHER_FUNCTIONS = {"mean": "avg", "average": "avg", "count_distinct": "nunique"}
+
+
 class Aggregation(_Part):
     """A figure for each group, of the rows that meet `where`.
 
@@ -282,6 +311,15 @@ class Aggregation(_Part):
     p: float | None = Field(None, ge=0, le=1)
     order_by: Name | None = None
     where: Annotated[list[Filter], Field(max_length=20)] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_other_names(cls, data: Any) -> Any:
+        """Read other names of fields and functions as well, such as `mean`."""
+        data = _renamed(data, _FIELDS_OF_AGGREGATIONS)
+        if isinstance(data, dict) and isinstance(agg := data.get("agg"), str):
+            return {**data, "agg": _OTHER_FUNCTIONS.get(agg, agg)}
+        return data
 
     @property
     def cols(self) -> tuple[str, ...]:
@@ -323,9 +361,9 @@ class Sort(_Part):
     @classmethod
     def _read_direction(cls, data: Any) -> Any:
         """Read `{"col": name, "dir": "desc"}` as well."""
-        is_other = isinstance(data, dict) and "col" in data and data.keys() <= {"col", "dir"}
-        if is_other and data.get("dir", "asc") in ("asc", "desc"):
-            return {"by": data["col"], "desc": data.get("dir") == "desc"}
+        data = _renamed(data, {"col": "by", "column": "by"})
+        if isinstance(data, dict) and "desc" not in data and data.get("dir") in ("asc", "desc"):
+            return {**{name: value for name, value in data.items() if name != "dir"}, "desc": data["dir"] == "desc"}
         return data
 
 
@@ -385,6 +423,18 @@ class QuerySpec(_Part):
     limit_per_group: RowsPerGroup | None = None
     limit: int | None = Field(None, ge=1, le=MAX_LIMIT)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _read_other_forms(cls, data: Any) -> Any:
+        """Read one group, or one part of another list, without its list, and `order_by` as `sort`."""
+        data = _renamed(data, {"order_by": "sort"})
+        if not isinstance(data, dict):
+            return data
+        single: dict[str, Any] = {name: [part] for name in _PARTS if isinstance(part := data.get(name), dict)}
+        if isinstance(group := data.get("group_by"), str):
+            single["group_by"] = [group]
+        return {**data, **single}
+
     @property
     def is_grouped(self) -> bool:
         """True if each row of the result stands for a group of rows."""
@@ -412,6 +462,17 @@ _PARTS: dict[str, tuple[type[Any], ...]] = {
 }
 
 
+_COLUMNS_ADVICE = "leave it out; the columns are those of group_by, aggregations and derived, or without these all"
+_INSTEAD = {
+    ("", "select"): _COLUMNS_ADVICE,
+    ("", "columns"): _COLUMNS_ADVICE,
+    ("", "having"): "put the condition into filters, with the name of the aggregation as col",
+    ("", "where"): "put its conditions into filters",
+    ("aggregations", "expr"): "give the expression a name in derived, and aggregate this name as col",
+}
+"""What to write in place of a field that query languages have, by the list that it stands in."""
+
+
 def read_spec(data: Any) -> QuerySpec:
     """Return the spec in `data`: JSON text, or parsed JSON. Raise QuerySpecInvalid if it does not fit the schema."""
     is_text = isinstance(data, str | bytes)
@@ -431,6 +492,8 @@ def _problem(error: ErrorDetails) -> SpecProblem:
         return SpecProblem(path_of(location[:2]), "any and all are nested too deeply")
     if kind == "extra_forbidden":
         fields = _fields_at(location)
+        if advice := _INSTEAD.get((str(location[0]) if len(location) > 1 else "", str(location[-1]))):
+            return SpecProblem(path_of(location), f"there is no such field: {advice}")
         return SpecProblem(path_of(location), "there is no such field", nearest(str(location[-1]), fields))
     return SpecProblem(path_of(location), error["msg"].removeprefix("Value error, "))
 

@@ -14,6 +14,12 @@ from tests.support.characters import ANY
 from tests.support.heavy import sample
 
 SUM = {"as": "total", "agg": "sum", "col": "amount"}
+
+
+def filtered(op: str, *value: Any) -> dict[str, Any]:
+    return {"filters": [{"col": "a", "op": op, **({"value": value[0]} if value else {})}]}
+
+
 BY_CITY = {"group_by": ["city"], "aggregations": [SUM]}
 
 
@@ -23,10 +29,51 @@ BY_CITY = {"group_by": ["city"], "aggregations": [SUM]}
         ({"col": "total", "dir": "desc"}, {"by": "total", "desc": True}),
         ({"col": "total", "dir": "asc"}, {"by": "total", "desc": False}),
         ({"col": "total"}, {"by": "total"}),
+        ({"col": "total", "desc": True}, {"by": "total", "desc": True}),
+        ({"by": "total", "dir": "desc"}, {"by": "total", "desc": True}),
     ],
 )
 def test_a_sort_may_name_column_and_direction(given: dict[str, Any], wanted: dict[str, Any]) -> None:
     assert read_spec({**BY_CITY, "sort": [given]}).sort == read_spec({**BY_CITY, "sort": [wanted]}).sort
+
+
+@pytest.mark.parametrize(
+    "given, wanted",
+    [
+        ({"group_by": "city"}, {"group_by": ["city"]}),
+        ({"group_by": {"col": "day", "by": "month"}}, {"group_by": [{"col": "day", "by": "month"}]}),
+        ({"aggregations": SUM}, {"aggregations": [SUM]}),
+        ({"order_by": {"col": "total", "dir": "desc"}}, {"sort": [{"by": "total", "desc": True}]}),
+        (filtered("==", 1), filtered("=", 1)),
+        (filtered("<>", 1), filtered("!=", 1)),
+        (filtered("not in", [1]), filtered("not_in", [1])),
+        (filtered("is_not_null"), filtered("is_null", False)),
+        ({"filters": [{"any": [{"column": "a", "operator": "==", "value": 1}]}]},
+         {"filters": [{"any": [{"col": "a", "op": "=", "value": 1}]}]}),
+        ({"aggregations": [{**SUM, "where": filtered("==", 1)["filters"]}]},
+         {"aggregations": [{**SUM, "where": filtered("=", 1)["filters"]}]}),
+        ({"aggregations": [{"alias": "n", "function": "mean", "column": "amount"}]},
+         {"aggregations": [{"as": "n", "agg": "avg", "col": "amount"}]}),
+        ({"aggregations": [{**SUM, "agg": "count_distinct"}]}, {"aggregations": [{**SUM, "agg": "nunique"}]}),
+    ],
+    ids=lambda spec: str(spec)[:60],
+)  # fmt: skip
+def test_other_names_with_one_meaning_are_read(given: dict[str, Any], wanted: dict[str, Any]) -> None:
+    assert read_spec(given) == read_spec(wanted)
+
+
+@pytest.mark.parametrize(
+    "spec, path, advice",
+    [
+        ({"select": ["a"]}, "select", "leave it out"),
+        ({"having": []}, "having", "into filters"),
+        ({"aggregations": [{"as": "n", "agg": "sum", "expr": "a * b"}]}, "aggregations[0].expr", "in derived"),
+    ],
+)
+def test_what_to_write_instead_is_told(spec: dict[str, Any], path: str, advice: str) -> None:
+    with pytest.raises(QuerySpecInvalid) as error:
+        read_spec(spec)
+    assert [(problem.path, advice in problem.reason) for problem in error.value.problems] == [(path, True)]
 
 
 def test_a_spec_may_be_a_json_text() -> None:
@@ -43,6 +90,9 @@ def test_a_spec_may_be_a_json_text() -> None:
         {"aggregations": ["sum(amount)"]},
         {"joins": [{"dataset": "c", "on": [1]}]},
         {"limit": "10"},
+        {"sort": [{"by": "a"}], "order_by": [{"by": "b"}]},
+        {"filters": [{"col": "a", "column": "b", "op": "=", "value": 1}]},
+        {"filters": [{"col": "a", "op": "is_not_null", "value": False}]},
         "SELECT 1",
         "[" * 100_000,
         {"filters": reduce(lambda inner, _: [{"all": inner}], range(5_000), [])},
