@@ -10,7 +10,7 @@ from datasphinx.agent.queryspec.check_sources import check_sources
 from datasphinx.agent.queryspec.columns import ColumnRef, Datasets, Names, Scope, main_name, main_relation
 from datasphinx.agent.queryspec.dates import read_clock, read_date, read_span
 from datasphinx.agent.queryspec.expression_types import type_of
-from datasphinx.agent.queryspec.expressions import ORDERED, Call, Node, name_of, names_in, parse, parts_in, windows_in
+from datasphinx.agent.queryspec.expressions import ORDERED, Call, Node, name_of, names_in, parts_in, windows_in
 from datasphinx.agent.queryspec.keys import can_be_compared
 from datasphinx.agent.queryspec.spec import (
     MAX_VALUES,
@@ -377,11 +377,13 @@ def _aggregated_name(
 
 def _sorts(names: Names) -> Iterator[SpecProblem]:
     columns = names.outputs
+    # An invalid derived column, of type "other", is a problem of its own.
+    invalid = {name for name in names.nodes if columns.get(name) == "other"}
     for index, sort in enumerate(names.spec.sort):
         path = f"sort[{index}].by"
         if sort.by not in columns:
             yield SpecProblem(path, f"the result has no column {sort.by}", nearest(sort.by, columns))
-        elif not names.spec.is_grouped and columns[sort.by] not in _GROUPED:
+        elif not names.spec.is_grouped and columns[sort.by] not in _GROUPED and sort.by not in invalid:
             yield SpecProblem(path, f"{sort.by} holds {columns[sort.by]}, which cannot be ordered")
 
 
@@ -445,7 +447,7 @@ class _DerivedChecker:
 
     def _problems(self, path: str, derived: Derived) -> Iterator[SpecProblem]:
         try:
-            node = parse(derived.expr)
+            node = self._names.read(derived.expr)
         except ValueError as error:
             yield SpecProblem(path, str(error))
             return

@@ -1,15 +1,17 @@
 """The columns that the names of a spec refer to: those of its datasets, and those of its result."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
+from sqlglot import exp
+
 from datasphinx.agent.charts.calendar_names import calendar_places
 from datasphinx.agent.queryspec.expression_types import Finder, type_of
-from datasphinx.agent.queryspec.expressions import Node, names_in, parse
+from datasphinx.agent.queryspec.expressions import Node, name_of, names_in, parse
 from datasphinx.agent.queryspec.spec import (
     Bucket,
     Filter,
@@ -84,8 +86,10 @@ class ColumnRef(NamedTuple):
 class Scope:
     """The datasets that a spec reads, in order, and their columns by name; the first is the main dataset."""
 
-    def __init__(self, tables: Mapping[str, Table]) -> None:
+    def __init__(self, tables: Mapping[str, Table], other_names: Collection[str] | None = None) -> None:
+        """With the names that the spec defines, a name in another case than the only such column's refers to it."""
         self.tables = tables
+        self._other_names = None if other_names is None else {name.casefold() for name in other_names}
         self.main = next(iter(tables))
 
     def find_columns(self, name: str) -> Sequence[ColumnRef]:
@@ -98,7 +102,17 @@ class Scope:
                 columns = self._in(dataset, name.removeprefix(f"{dataset}."))
                 if columns:
                     return columns
-        return [place for dataset in self.tables for place in self._in(dataset, name)]
+        return [place for dataset in self.tables for place in self._in(dataset, name)] or self._in_other_case(name)
+
+    def _in_other_case(self, name: str) -> list[ColumnRef]:
+        """Return the only column of all datasets whose name is `name` in another case; none for names of the spec."""
+        key = name.casefold()
+        if self._other_names is None or key in self._other_names:
+            return []
+        places = {ColumnRef(dataset, column) for dataset in self.tables for column in self.tables[dataset].columns}
+        names = ((place, place.column.name, f"{place.dataset}.{place.column.name}") for place in places)
+        found = [place for place, *spellings in names if key in map(str.casefold, spellings)]
+        return found if len(found) == 1 else []
 
     def find_column(self, name: str) -> ColumnRef | None:
         """Return the column that `name` refers to; None if unknown or ambiguous."""
@@ -180,7 +194,8 @@ def scope_of(spec: QuerySpec, datasets: Datasets) -> Scope:
     """Return the scope of the datasets of `spec`, without unknown joined ones. Raise KeyError without a main one."""
     joined = {join.dataset: datasets.relation(join.dataset) for join in spec.joins if join.dataset in datasets.names}
     main = main_name(spec, datasets)
-    return Scope({main: main_relation(spec, datasets), **{name: joined[name] for name in joined if name != main}})
+    tables = {main: main_relation(spec, datasets), **{name: joined[name] for name in joined if name != main}}
+    return Scope(tables, {*(each.name for each in spec.aggregations), *(each.name for each in spec.derived)})
 
 
 def sources_of(spec: QuerySpec, datasets: Datasets) -> list[str]:
@@ -202,7 +217,26 @@ class Names:
         """The syntax trees of the derived columns."""
         for derived in spec.derived:
             with suppress(ValueError):
-                self.nodes.setdefault(derived.name, parse(derived.expr))
+                self.nodes.setdefault(derived.name, self.read(derived.expr))
+
+    def read(self, expression: str) -> Node:
+        """Return the syntax tree of the expression of a derived column, whose names are columns of the result.
+
+        In rows that are not grouped, they are read as columns of the datasets are.
+
+        Raises:
+            ValueError: as `parse` does.
+        """
+        node = parse(expression)
+        if not self.spec.is_grouped:
+            own = {place: name for name, place in self.scope.columns.items()}
+            known = {*own.values(), *(derived.name for derived in self.spec.derived)}
+            for column in node.find_all(exp.Column):
+                place = None if name_of(column) in known else self.scope.find_column(name_of(column))
+                if place:
+                    column.set("this", exp.to_identifier(own[place], quoted=True))
+                    column.set("table", None)
+        return node
 
     @cached_property
     def over_aggregates(self) -> set[str]:

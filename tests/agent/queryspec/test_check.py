@@ -8,6 +8,7 @@ import pytest
 from datasphinx.agent.errors import QuerySpecInvalid, Retryable, SpecProblem
 from datasphinx.agent.queryspec.check import check
 from datasphinx.agent.queryspec.columns import Datasets
+from datasphinx.agent.queryspec.compile import compile_spec
 from datasphinx.agent.queryspec.spec import read_spec
 from datasphinx.agent.schema.catalog import Column, Table
 from tests.agent.queryspec.tables import datasets
@@ -160,7 +161,7 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
         "(nearest: orders.id",
     ),
     # Groups
-    ({"group_by": ["Status"]}, "group_by[0]", "there is no column Status (nearest: status"),
+    ({"group_by": ["Stats"]}, "group_by[0]", "there is no column Stats (nearest: status"),
     ({"group_by": [{"col": "status", "by": "month"}]}, "group_by[0].col", "only dates have periods (nearest: 日期"),
     ({"group_by": [{"col": "when", "by": "month"}]}, "group_by[0].col", "there is no column when"),
     ({"group_by": ["status", "status"]}, "group_by[1]", "there is a column status already"),
@@ -304,6 +305,51 @@ def test_columns_are_listed_if_no_name_is_similar() -> None:
     (problem,) = problems({"group_by": ["@@@"]})
 
     assert problem.nearest[:3] == ("id", "customer_id", "status")
+
+
+def test_the_days_of_a_month_or_year_are_told() -> None:
+    for text, days in (("2024-02", '["2024-02-01", "2024-02-29"]'), ("2024", '["2024-01-01", "2024-12-31"]')):
+        for col in ("日期", "created"):
+            (problem,) = problems(filtered(col, "=", text))
+            assert problem.path == "filters[0].value" and f"use between with {days}" in problem.reason
+
+
+def test_an_invalid_derived_column_is_one_problem() -> None:
+    (problem,) = problems(derived("id - x", sort=[{"by": "d0"}]))
+
+    assert (problem.path, problem.reason) == ("derived[0].expr", "there is no column x")
+
+
+@pytest.mark.parametrize("name", ["城市", "customers.城市"])
+def test_a_column_of_one_joined_dataset_needs_no_dataset(name: str) -> None:
+    spec = {"joins": [JOIN], **derived(f'concat("{name}", "orders.status")', "lower(d0)"), "sort": [{"by": "d0"}]}
+
+    assert problems(spec) == []
+    assert compile_spec(read_spec(spec), datasets(), "duckdb").sql_with_values.count('"t1"."城市"') > 1
+
+
+NAMED_IN_OTHER_CASE: dict[str, dict[str, Any]] = {
+    "group": {"group_by": ["STATUS"], "aggregations": [COUNT]},
+    "aggregation": {"aggregations": [{**SUM, "col": "Количество"}]},
+    "filter": filtered("Unit Price", ">", 1),
+    "derived from the result": derived("ID * 2"),
+    "derived for rows": {"group_by": ["d0"], "aggregations": [COUNT], **derived("lower(STATUS)")},
+}
+
+
+@pytest.mark.parametrize("spec", NAMED_IN_OTHER_CASE.values(), ids=list(NAMED_IN_OTHER_CASE))
+def test_the_case_of_a_name_may_differ(spec: dict[str, Any]) -> None:
+    assert problems(spec) == []
+    assert compile_spec(read_spec(spec), datasets(), "duckdb").sql_with_values
+
+
+def test_a_name_in_another_case_means_one_column_or_none() -> None:
+    table = Table("a", (Column("Id", "INT"), Column("ID", "INT"), Column("Name", "TEXT")))
+    known = Datasets("a", {"a": table})
+    own = {"aggregations": [{"as": "name", "agg": "count", "col": "*"}], **filtered("NAME", "=", "x")}
+
+    assert [problem.path for problem in problems({"group_by": ["id"]}, known)] == ["group_by[0]"]
+    assert [problem.path for problem in problems(own, known)] == ["filters[0].col"]
 
 
 def test_ambiguous_name_of_joined_datasets() -> None:
