@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from datasphinx.agent.charts.cells import column, label, type_of_column
 from datasphinx.agent.charts.echarts import draw
@@ -25,6 +25,12 @@ class Plot(Arguments):
     other_result_ids: _Ids = Field([], description="Further results with the same x; their y become series.")
     names: _Names = Field([], description="Of the results, in the legend.")
     plot: PlotSpec
+
+    @field_validator("plot", mode="before")
+    @classmethod
+    def _read_column_chart(cls, data: Any) -> Any:
+        """Read the type `column`, as spreadsheets name it, as `bar`."""
+        return {**data, "chart_type": "bar"} if isinstance(data, dict) and data.get("chart_type") == "column" else data
 
 
 def plot(arguments: Plot, bench: Workbench, cancellation: Cancellation) -> Outcome:

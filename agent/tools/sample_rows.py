@@ -1,8 +1,8 @@
 """Tool: return the first rows of a dataset."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 from sqlglot import exp
 
 from datasphinx.agent.core.cancellation import Cancellation
@@ -16,11 +16,15 @@ MAX_ROWS = 20
 _MAX_COLUMNS = 30
 
 
+def _at_most(number: Any) -> Any:
+    return min(number, MAX_ROWS) if isinstance(number, int) else number
+
+
 class SampleRows(Arguments):
     """A dataset, how many of its first rows, and which columns."""
 
     dataset_id: str
-    n: Annotated[int, Field(ge=1, le=MAX_ROWS)] = 5
+    n: Annotated[int, Field(ge=1, le=MAX_ROWS), BeforeValidator(_at_most)] = 5
     columns: Annotated[list[str], Field(min_length=1, max_length=_MAX_COLUMNS)] | None = Field(
         None, description=f"Names of columns; default: the first {_MAX_COLUMNS}."
     )

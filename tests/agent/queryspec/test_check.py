@@ -314,6 +314,16 @@ def test_the_days_of_a_month_or_year_are_told() -> None:
             assert problem.path == "filters[0].value" and f"use between with {days}" in problem.reason
 
 
+@pytest.mark.parametrize("value", ["24:00", "24:00:00", "PT24H", "PT23H60M", "PT86400S", "PT1440M"])
+def test_a_duration_is_written_like_a_clock_or_as_results_show_it(value: str) -> None:
+    known = Datasets("a", {"a": Table("a", (Column("t", "INTERVAL"),))})
+    spec = filtered("t", ">", value)
+
+    assert problems(spec, known) == []
+    assert "86400.0" in compile_spec(read_spec(spec), known, "duckdb").sql_with_values
+    assert problems(filtered("t", ">", "PT"), known)[0].path == "filters[0].value"
+
+
 def test_an_invalid_derived_column_is_one_problem() -> None:
     (problem,) = problems(derived("id - x", sort=[{"by": "d0"}]))
 

@@ -215,13 +215,17 @@ def test_columns_can_be_chosen(bench: Bench, sales: str) -> None:
     assert shown.content["rows"][0] == [1, "North"]
 
 
+def test_a_greater_number_of_rows_is_the_greatest_one(bench: Bench, sales: str) -> None:
+    assert bench.call("sample_rows", dataset_id=sales, n=50).rows == 3
+
+
 @pytest.mark.parametrize(
     ("given", "path", "nearest"),
     [
         ({"columns": ["regoin"]}, "columns[0]", ["region"]),
         ({"columns": ["region", "password"]}, "columns[1]", None),
         ({"columns": []}, "columns", None),
-        ({"n": 21}, "n", None),
+        ({"n": "many"}, "n", None),
         ({"n": 0}, "n", None),
         ({"rows": 3}, "rows", None),
     ],
@@ -281,6 +285,13 @@ def test_wrong_queries_are_told(bench: Bench, returns: str, query: object, path:
 
 
 # plot
+
+
+def test_a_column_chart_is_one_of_bars(bench: Bench, returns: str) -> None:
+    bench.call("run_query", dataset_id=returns, query=BY_ACCOUNT)
+    drawn = bench.call("plot", result_id="r1", plot={"chart_type": "column", "x": "账号", "y": "returns"})
+
+    assert drawn.content["chart_type"] == "bar"
 
 
 @pytest.mark.parametrize(
