@@ -40,17 +40,27 @@ def notes_of(dataset: Dataset, language: Language, limit: int = _MAX_NOTES) -> l
 
 
 def _groups(dataset: Dataset) -> list[list[Warning]]:
-    """Return the warnings by their codes, the most important first."""
+    """Return the warnings by their codes, the most important and the most cells first."""
     groups: dict[str, list[Warning]] = {}
     for warning in ordered(dataset.report.warnings):
         groups.setdefault(warning.code, []).append(warning)
-    return list(groups.values())
+    return [sorted(group, key=lambda warning: -_count(warning)) for group in groups.values()]
+
+
+def _count(warning: Warning) -> int:
+    """Return how many cells the warning is about; 0 if it does not say so."""
+    count = warning.facts.get("count")
+    return count if isinstance(count, int) else 0
 
 
 def _text(group: Sequence[Warning], language: Language) -> str:
-    """Return the text of the first warning with the columns of the others."""
+    """Return the text of the first warning with the columns of the others, and their counts where they differ."""
     text = group[0].message(language)
-    others = [warning.column for warning in group[1:] if warning.column]
+    others = [
+        warning.column if _count(warning) == _count(group[0]) else f"{warning.column}: {_count(warning)}"
+        for warning in group[1:]
+        if warning.column
+    ]
     shown = ", ".join(others[:_MAX_COLUMNS]) + (", ..." if len(others) > _MAX_COLUMNS else "")
     return f"{text} (+ {shown})" if others else text
 

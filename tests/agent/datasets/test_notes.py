@@ -93,6 +93,15 @@ def test_columns_with_the_same_problem_share_a_note() -> None:
     assert note.startswith("a: ") and note.endswith("(+ b, c, d, e, ...)")
 
 
+def test_a_shared_note_tells_the_greatest_count_and_those_that_differ() -> None:
+    counts = {"a": 2, "b": 15, "c": 2, "d": 15}
+    data = dataset(*(Warning("misfits", name, {**FACTS, "count": count}) for name, count in counts.items()))
+    (note,) = notes_of(data, "en")
+
+    assert note.startswith("b: ") and ": 15, " in note and note.endswith("(+ d, a: 2, c: 2)")
+    assert guesses_of(data, 9)[0]["option"] == {"types": {"b": "text"}}
+
+
 def test_each_option_that_is_named_is_one_of_the_loader() -> None:
     warnings = [Warning(code, "c", FACTS) for code in sorted(CODES)]
     options = [option for warning in warnings if (option := option_for(warning))]
