@@ -1,6 +1,7 @@
-"""Values of PostgreSQL that Python's types cannot hold: they arrive as text, with all that they say."""
+"""Values of PostgreSQL that Python's types cannot hold arrive as text, with all that they say; MONEY as a number."""
 
 import json
+import re
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -15,7 +16,7 @@ from datasphinx.agent.types import Interval
 
 
 def register(connection: Any, record: object) -> None:
-    """Make a psycopg connection return infinite and far dates as text, intervals with their months, and JSON exactly.
+    """Make a psycopg connection return infinite and far dates as text, intervals with months, JSON and MONEY exactly.
 
     psycopg fails on dates before year 1 and after 9999, on 24:00, and counts a month of an interval as 30 days.
     """
@@ -48,6 +49,28 @@ class _IntervalLoader(Loader):
         return interval_of(bytes(data).decode())
 
 
+class _MoneyLoader(Loader):
+    def load(self, data: Buffer) -> Decimal | str:
+        return money_of(bytes(data).decode())
+
+
+def money_of(text: str) -> Decimal | str:
+    """Return the number of a value of MONEY, written in the locale of the server; `text` if it may be two numbers.
+
+    >>> money_of("-$8,610.00"), money_of("1.234.567,50 €"), money_of("￥1,234,567"), money_of("￥1,234")
+    (Decimal('-8610.00'), Decimal('1234567.50'), Decimal('1234567'), '￥1,234')
+    """
+    groups, marks = re.findall("[0-9]+", text), re.findall("(?<=[0-9])[^0-9]+(?=[0-9])", text)
+    places = len(groups[-1]) if marks else 0
+    if places == 3 and len(set(marks)) == 1 and groups[0] != "0":
+        # The mark separates thousands if it is there twice; alone, it may also stand before three decimal places.
+        if len(marks) == 1:
+            return text
+        places = 0
+    number = Decimal("".join(groups)).scaleb(-places)
+    return -number if "-" in text or "(" in text else number
+
+
 _LOADERS: dict[str, type[Loader]] = {
     "date": _or_text(DateLoader),
     "time": _or_text(TimeLoader),
@@ -55,4 +78,5 @@ _LOADERS: dict[str, type[Loader]] = {
     "timestamp": _or_text(TimestampLoader),
     "timestamptz": _or_text(TimestamptzLoader),
     "interval": _IntervalLoader,
+    "money": _MoneyLoader,
 }

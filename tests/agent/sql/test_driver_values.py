@@ -1,5 +1,6 @@
 """Values that drivers lose or mistake: they arrive as the engine has them, on every engine."""
 
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from datasphinx.agent.answers.outputs import compose_answer
 from datasphinx.agent.engines.base import Engine
 from datasphinx.agent.engines.postgres import PostgreSQL
+from datasphinx.agent.engines.postgres_values import money_of
 from datasphinx.agent.formatting.formats import format_rows
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.quotients import with_numbers_alike
@@ -37,14 +39,36 @@ POSTGRES = [
     ("CAST(10 AS NUMERIC(12, 4)) / 3", 3.3333333333333335),
     ("CAST('1.234567890123456789' AS NUMERIC(38, 18))", "1.234567890123456789"),
     ("SUM(CAST('123456789012345678.12' AS NUMERIC(20, 2)))", "123456789012345678.12"),
+    ("CAST(8610.25 AS MONEY)", 8610.25),
+    ("CAST(-3.1 AS MONEY)", -3.1),
+    ("SUM(CAST(0.1 AS MONEY))", 0.1),
+    ("CAST('90000000000000000.12' AS NUMERIC)::MONEY", "90000000000000000.12"),
+    ("ARRAY[CAST(1.5 AS MONEY)]", [1.5]),
 ]
 
 
 @over(["postgres"])
 def test_values_of_postgres(source: Source) -> None:
     assert [value(source, expression) for expression, _ in POSTGRES] == [expected for _, expected in POSTGRES]
-    result = source.execute("SELECT INTERVAL '1 month' AS a, DATE '2024-02-29' AS b")
-    assert result["types"] == ["interval", "date"]
+    result = source.execute("SELECT INTERVAL '1 month' AS a, DATE '2024-02-29' AS b, CAST(1234 AS MONEY) AS c")
+    assert result["types"] == ["interval", "date", "decimal"]
+    assert result["rows"][0][2] == 1234
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("$0.00", "0"),
+        ("($3.10)", "-3.1"),
+        ("-1 234,50 €", "-1234.5"),
+        ("₹12,34,567.89", "1234567.89"),
+        ("KD1,234.567", "1234.567"),
+        ("0,567 KD", "0.567"),
+        ("￥1234", "1234"),
+    ],
+)
+def test_money_is_read_in_the_locale_of_the_server(text: str, number: str) -> None:
+    assert money_of(text) == Decimal(number)
 
 
 @over(["duckdb"])
