@@ -75,10 +75,12 @@ class Toolbox:
         self._tools = {tool.name: tool for tool in tools}
 
     def schemas(self) -> list[dict[str, Any]]:
-        """Return the offered tools in the format of OpenAI's function calling, with the ids of the question."""
+        """Return the offered tools in the format of OpenAI's function calling, the same in each step of a question.
+
+        The caches of model providers end where a request differs, and the tools come before the messages.
+        """
         return [
-            function_schema(tool.name, tool.description, self._with_ids(tool.arguments.shown_schema()))
-            for tool in self._tools.values()
+            function_schema(tool.name, tool.description, tool.arguments.shown_schema()) for tool in self._tools.values()
         ]
 
     def call(self, name: str, arguments: str | Mapping[str, Any]) -> CallResult:
@@ -123,18 +125,6 @@ class Toolbox:
             ):
                 raise
             raise ToolTimeout(tool.name, self._timeout_s) from None
-
-    def _with_ids(self, schema: dict[str, Any]) -> dict[str, Any]:
-        ids = {
-            "dataset_id": self._bench.dataset_ids,
-            "file_id": self._bench.file_ids,
-            "result_id": tuple(self._bench.results),
-        }
-        properties = {
-            name: {**field, "enum": list(ids[name])} if ids.get(name) else field
-            for name, field in schema["properties"].items()
-        }
-        return {**schema, "properties": properties}
 
 
 def error_content(error: DatasphinxError) -> dict[str, Any]:

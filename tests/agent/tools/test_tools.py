@@ -441,15 +441,34 @@ def test_wrong_terms_are_told(bench: Bench, sales: str, terms: object) -> None:
 # The toolbox
 
 
-def test_the_model_sees_schemas_with_the_ids_of_the_question(bench: Bench, returns: str) -> None:
+def test_the_model_sees_the_same_schemas_in_each_step(bench: Bench, returns: str) -> None:
+    before = Toolbox(bench.bench, 1).schemas()
     bench.call("run_query", dataset_id=returns, query=BY_ACCOUNT)
-    schemas = {each["function"]["name"]: each["function"]["parameters"] for each in Toolbox(bench.bench, 1).schemas()}
+    after = Toolbox(bench.bench, 1).schemas()
+    schemas = {each["function"]["name"]: each["function"]["parameters"] for each in after}
 
+    assert after == before
     assert list(schemas) == NAMES
-    assert schemas["get_schema"]["properties"]["dataset_id"]["enum"] == list(bench.bench.dataset_ids)
-    assert schemas["create_dataset"]["properties"]["file_id"]["enum"] == list(bench.bench.file_ids)
-    assert schemas["plot"]["properties"]["result_id"]["enum"] == ["r1"]
     assert set(schemas["run_query"]["properties"]["query"]["properties"]) == set(json_schema()["properties"])
+
+
+@pytest.mark.parametrize(
+    ("tool", "field", "ids"),
+    [
+        ("get_schema", "dataset_id", "dataset_ids"),
+        ("create_dataset", "file_id", "file_ids"),
+        ("plot", "result_id", "results"),
+    ],
+)
+def test_an_unknown_id_is_refused_with_those_of_the_question(
+    bench: Bench, returns: str, tool: str, field: str, ids: str
+) -> None:
+    bench.call("run_query", dataset_id=returns, query=BY_ACCOUNT)
+    others = {"plot": {"chart_type": "bar", "x": "账号", "y": "returns"}} if tool == "plot" else {}
+    (problem,) = bench.fail(tool, {field: "x", **others})["problems"]
+
+    assert problem == {"path": field, "reason": problem["reason"], "nearest": list(getattr(bench.bench, ids))}
+    assert "there is no such" in problem["reason"]
 
 
 def test_the_tools_take_less_than_3000_tokens_of_a_prompt(bench: Bench, returns: str) -> None:
