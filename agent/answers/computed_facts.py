@@ -81,8 +81,9 @@ def _change(facts: ResultFacts, column: ColumnFacts) -> Iterator[_Found]:
     ranks = periods[0].ranks if len(periods) == 1 else None
     if not ranks or not column.numbers or len(set(ranks)) < len(ranks):
         return
-    first, last = (column.numbers[ranks.index(pick(ranks))] for pick in (min, max))
-    change, span = last - first, f"from {min(ranks)} to {max(ranks)}"
+    start, end = (ranks.index(pick(ranks)) for pick in (min, max))
+    first, last = column.numbers[start], column.numbers[end]
+    change, span = last - first, f"from {periods[0].cells[start]} to {periods[0].cells[end]}"
     direction = "rise" if change > 0 else "fall" if change < 0 else "change"
     if column.is_share:
         points = abs(change) * (100 if column.format.kind == "fraction" else 1)

@@ -18,7 +18,7 @@ from babel import Locale
 
 from datasphinx.agent.answers.reference_syntax import Problem, Reference, Template, parse, path_of, typed_parts
 from datasphinx.agent.answers.result_facts import ColumnFacts, ResultFacts, average_format, facts_of
-from datasphinx.agent.answers.typed_values import Said, is_one_word, typed_problems, unsupported
+from datasphinx.agent.answers.typed_values import Said, is_one_word, typed_periods, typed_problems, unsupported
 from datasphinx.agent.core.text import capitalised
 from datasphinx.agent.formatting.formats import (
     ColumnFormat,
@@ -101,9 +101,12 @@ def fill(text: str, facts: ResultFacts, said: Said, before: Filled | None = None
     resolver = _Resolver(facts, is_limit_said)
     filled = resolver.text_of(template, values)
     names = facts.names.union(*(other.names for other in facts.others.values()))
+    periods = [period for one in (facts, *facts.others.values()) for period in one.period_names]
+    typed = _SPACE_IN_CHINESE.sub("", typed_parts(template))
     problems = [
         *resolver.problems,
-        *typed_problems(_SPACE_IN_CHINESE.sub("", typed_parts(template)), said, names),
+        *typed_problems(typed, said, names),
+        *typed_periods(typed, said, periods),
         *_problems_together(resolver.used, before or Filled(""), facts.others),
         *(
             f"{{{fact}}} needs {{{fact}.name}} beside it"

@@ -8,21 +8,25 @@ from functools import cached_property
 from itertools import permutations
 from typing import Any
 
+from babel import Locale
+from babel.dates import get_month_names
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
 from datasphinx.agent.answers.typed_values import Said, says_more, without_figures
+from datasphinx.agent.charts.calendar_names import calendar_places
 from datasphinx.agent.formatting.formats import (
     CALENDAR,
     INTERVALS,
     ColumnFormat,
     common_year,
     formats_of,
+    place_in_year,
     quantity_of,
     rounded,
     spoken,
 )
-from datasphinx.agent.messages import Language
+from datasphinx.agent.messages import LANGUAGES, Language
 from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.sql.compare import is_blank, names_in
 from datasphinx.agent.sql.guard import shared_nodes, shared_trees
@@ -40,6 +44,7 @@ _PARTS_OF_DATES = (
 _PERIOD = re.compile(r"\d{4}(?:-?[QW]?\d{1,2}(?:-\d{2}.*)?|/\d{2,4})?")
 """A period as text that sorts in time, such as 2024/25."""
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d{2}(?!\d)")
+_WIDTHS = ("wide", "abbreviated")
 _RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank, exp.Ntile)
 _SUBTOTALS = (exp.Rollup, exp.Cube, exp.GroupingSets)
 _WITH_VALUES = (
@@ -94,7 +99,7 @@ class ColumnFacts:
         lengths = {len(str(cell)) for cell in self.cells}
         if is_sorted and len(lengths) == 1:
             return list(self.cells)
-        return _years(self.cells) if self.is_period else None
+        return _years(self.cells) or calendar_order(self.cells) if self.is_period else None
 
     @cached_property
     def spoken(self) -> ColumnFormat:
@@ -108,6 +113,25 @@ class ColumnFacts:
     def year(self) -> int | None:
         """The year of its values, if they are months or quarters of one alone."""
         return common_year(self.cells, self.format)
+
+    def period_names(self, language: Language) -> list[tuple[range, set[str]]]:
+        """Return the months of each month or quarter among its values, with its names in CLDR that have no digits."""
+        kind = self.format.kind
+        if kind in {"month", "quarter"}:
+            cycle = f"{kind}s"
+            places = {place_in_year(cell, self.format) for cell in self.cells}
+        else:
+            cycle, places = "months", set[int | None](_months_named(self.cells) or ())
+        widths = [form[width] for form in getattr(Locale.parse(language), cycle).values() for width in _WIDTHS]
+        length = 1 if cycle == "months" else 3
+        return [
+            (
+                range(length * (place - 1) + 1, length * place + 1),
+                {name for names in widths if not any(map(str.isdigit, name := names[place].strip(".")))},
+            )
+            for place in places
+            if place
+        ]
 
     @property
     def is_numeric(self) -> bool:
@@ -183,6 +207,11 @@ class ResultFacts:
     def names(self) -> set[str]:
         """The texts in the rows."""
         return names_in(self.result)
+
+    @cached_property
+    def period_names(self) -> list[tuple[range, set[str]]]:
+        """The months of each month and quarter that is the period of a row, with its names."""
+        return [period for column in self.columns if column.is_period for period in column.period_names(self.language)]
 
     @cached_property
     def sorted_by(self) -> tuple[int, bool] | None:
@@ -504,8 +533,27 @@ def _is_period(expression: exp.Expr, shown: ColumnFormat, cells: Sequence[Any]) 
     labels = [*expression.args["ifs"], expression.args.get("default")] if isinstance(expression, exp.Case) else []
     is_labelled = bool(labels) and all(isinstance(constant(one.args.get("true") or one), str) for one in labels if one)
     return expression.find(exp.AggFunc) is None and (
-        has_part or shown.kind in CALENDAR or is_written_so or (is_labelled and _years(cells) is not None)
+        has_part
+        or shown.kind in CALENDAR
+        or is_written_so
+        or (is_labelled and _years(cells) is not None)
+        or (shown.kind == "text" and calendar_order(cells) is not None)
     )
+
+
+def calendar_order(cells: Sequence[Any]) -> list[int] | None:
+    """Return the places of names of months or quarters, each once in the order of the calendar; None for others."""
+    named = [cell for cell in cells if isinstance(cell, str)]
+    places = calendar_places(named) if 1 < len(named) == len(cells) else None
+    order = [places[cell] for cell in named] if places else []
+    return order if order and order == sorted(set(order)) else None
+
+
+def _months_named(cells: Sequence[Any]) -> list[int] | None:
+    """Return the places of names of months in the order of the calendar; None for those of quarters and weekdays."""
+    order = calendar_order(cells)
+    months = (get_month_names("wide", "stand-alone", language).values() for language in LANGUAGES)
+    return order if order and any(calendar_places([*cells, *names]) for names in months) else None
 
 
 def _years(cells: Sequence[Any]) -> list[Any] | None:

@@ -2,11 +2,13 @@
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, NamedTuple
+
+from datasphinx.agent.core.text import capitalised
 
 REFERENCE = "\ufffc"
 """Stands for a reference in a text whose typed parts are checked."""
@@ -18,6 +20,7 @@ _SEPARATOR = re.compile(r"\D")
 _DIGITS = re.compile(r"\d+")
 _SPACES = " \u00a0\u202f"
 _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
+_MONTH_OF_DATE = re.compile(r"\d{4}-(\d{2})")
 _WORD = re.compile(r"[^\W\d_]+")
 _POWERS = ("\u00b2", "\u00b3")
 """Signs that make an area or volume of the unit before them."""
@@ -78,6 +81,20 @@ def typed_problems(text: str, said: Said, names: Collection[str], remedy: str = 
         *(f'the figure "{one.text}" is typed; {remedy}' for one in figures),
         *(f'the name "{name}" is typed; {remedy}' for name in _typed_names(text, said, names)),
     )
+
+
+def typed_periods(text: str, said: Said, periods: Iterable[tuple[Collection[int], Collection[str]]]) -> Iterator[str]:
+    """Yield a problem for each of `periods`, with their months and names, that is in `text`, but not in `said`.
+
+    A name is in the text as it is or capitalised; a date says its month.
+    """
+    dated = {int(month) for month in _MONTH_OF_DATE.findall(said.text)}
+    for months, names in periods:
+        forms = (form for name in names for form in (name, capitalised(name)))
+        typed = next((form for form in forms if _mentions(text, form)), None)
+        is_said = not dated.isdisjoint(months) or any(_mentions(said.folded, name.casefold()) for name in names)
+        if typed and not is_said:
+            yield f'the name "{typed}" is typed; refer to a column'
 
 
 def says_more(name: str, said: Said, names: Collection[str]) -> bool:

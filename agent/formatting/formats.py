@@ -428,6 +428,15 @@ def common_year(values: Sequence[Any], fmt: ColumnFormat) -> int | None:
     return next(iter(years.pop()), None) if len(years) == 1 else None
 
 
+def place_in_year(value: Any, fmt: ColumnFormat) -> int | None:
+    """Return the number of a month or quarter in its year, of a column with this format; None for other values."""
+    if fmt.kind == "month" and isinstance(value, int):
+        return value if 1 <= value <= 12 else None
+    parts = _moment(value)
+    month = parts[1] if parts and fmt.kind in {"month", "quarter"} else None
+    return (month + 2) // 3 if month and fmt.kind == "quarter" else month
+
+
 def format_part_of_year(value: Any, kind: str, language: Language) -> str:
     """Return a month or quarter, as `kind` says, without its year.
 

@@ -651,6 +651,54 @@ def test_a_rank_cuts_the_rows_where_it_is_compared(sql: str, is_cut: bool) -> No
     ] * 2  # noqa: E501
 
 
+NAMED = "SELECT city, SUM(total) AS u FROM orders GROUP BY city"
+
+
+@pytest.mark.parametrize(
+    "names", [["1月", "2月", "10月"], ["Jan", "Feb", "Dec"], ["Januar", "März", "Mai"], ["Q1", "Q2", "Q4"]]
+)  # noqa: E501
+def test_names_of_months_and_quarters_are_periods(names: list[str]) -> None:
+    rows: list[list[Any]] = [[name, number] for name, number in zip(names, (100, 50, 300), strict=True)]
+    text = "It {?change.u|rose|fell|stayed} by {change%.u}: {1.u} ({1.city}), {-1.u} ({-1.city})."
+    sql = f"{NAMED} ORDER BY city"
+    assert filled(text, sql, rows).text == f"It rose by 200%: 100 ({names[0]}), 300 ({names[-1]})."
+    assert f"u, rise from {names[0]} to {names[-1]}" in {
+        one.text for one in computed_facts({"": facts_about(sql, rows)})
+    }  # noqa: E501
+    assert filled("{?change.u|rose|fell|stayed}", sql, rows[::-1]).problems
+    assert filled("{?change.u|rose|fell|stayed}", sql, [*rows, rows[0]]).problems
+    assert filled("{?change.u|rose|fell|stayed}", sql, [*rows, ["Rome", 1]]).problems
+
+
+@pytest.mark.parametrize(
+    ("text", "rows", "language", "question"),
+    [
+        ("March was best, with {max.u}.", TREND, "en", "Which month was best?"),
+        ("Mar was best, with {max.u}.", TREND, "en", "Which month was best?"),
+        ("Лучшим был март: {max.u}.", TREND, "ru", "Какой месяц лучший?"),
+        ("Am besten war der März mit {max.u}.", TREND, "de", "Welcher Monat war am besten?"),
+        ("三月最高，为{max.u}。", TREND, "zh", "哪个月最高？"),
+        ("January was best, with {max.u}.", [["Jan", 5], ["Mar", 3]], "en", "Which month was best?"),
+        ("第一季度最高，为{max.u}。", [["2024-Q1", 5], ["2024-Q2", 3]], "zh", "哪个季度最高？"),
+    ],
+)
+def test_a_typed_month_or_quarter_of_the_rows_is_a_name(
+    text: str, rows: list[list[Any]], language: str, question: str
+) -> None:
+    sql = MONTHS if "-" in rows[0][0] else f"{NAMED} ORDER BY city"
+    facts = facts_about(sql, rows, language)
+    assert fill(text, facts, Said(question)).problems
+    assert fill(text, facts, Said(f"{question} March, March 2024, Jan, март, März, 三月, 第一季度?")).text
+    assert fill(text, facts_about(sql, [["2023-07", 5], ["2023-08", 4]], language), Said(question)).text
+    if "-" in rows[0][0] and language != "zh":
+        assert fill(text, facts, Said(question, literals=["2024-03-01"])).text
+
+
+def test_words_that_are_spelt_like_months_are_no_names() -> None:
+    rows = [["2024-03", 5], ["2024-05", 3]]
+    assert filled("Sales may march on from {max.u}.", MONTHS, rows).text == "Sales may march on from 5."
+
+
 def test_a_text_about_no_rows_needs_no_reference() -> None:
     sql = "SELECT SUM(total) AS u FROM orders WHERE city = 'Berlin'"
     assert filled("Berlin has no orders.", sql, [[None]]).text == "Berlin has no orders."
