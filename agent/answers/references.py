@@ -18,7 +18,15 @@ from babel import Locale
 
 from datasphinx.agent.answers.reference_syntax import Problem, Reference, Template, parse, path_of, typed_parts
 from datasphinx.agent.answers.result_facts import ColumnFacts, ResultFacts, average_format, facts_of
-from datasphinx.agent.answers.typed_values import Said, is_one_word, typed_periods, typed_problems, unsupported
+from datasphinx.agent.answers.typed_values import (
+    Said,
+    Shown,
+    composed_figures,
+    is_one_word,
+    typed_periods,
+    typed_problems,
+    unsupported,
+)
 from datasphinx.agent.core.text import capitalised
 from datasphinx.agent.formatting.formats import (
     ColumnFormat,
@@ -107,6 +115,7 @@ def fill(text: str, facts: ResultFacts, said: Said, before: Filled | None = None
         *resolver.problems,
         *typed_problems(typed, said, names),
         *typed_periods(typed, said, periods),
+        *composed_figures(filled, typed, resolver.shown, said),
         *_problems_together(resolver.used, before or Filled(""), facts.others),
         *(
             f"{{{fact}}} needs {{{fact}.name}} beside it"
@@ -182,6 +191,9 @@ class _Value(NamedTuple):
     """The name that has to stand beside a computed fact."""
     varies: bool = False
     """Whether it is the change of values that neither rise nor fall throughout."""
+    is_label: bool = False
+    may_be_percent: bool = False
+    """See `Shown`."""
 
 
 class _Use(NamedTuple):
@@ -216,6 +228,8 @@ class _Resolver:
     used: list[_Use] = field(default_factory=list)
     named: list[tuple[str, str]] = field(default_factory=list)
     """The computed facts that were used, with the names that have to stand beside them."""
+    shown: list[Shown] = field(default_factory=list)
+    """The values that the text shows."""
     without_sign: str = ""
     """What chose the words that are filled, whose values have no sign: `{?c|rose|fell}` says it."""
     sentence: int = 0
@@ -230,6 +244,7 @@ class _Resolver:
         values are added to `values`.
         """
         text = before = unit = ""
+        last: Shown | None = None
         bare = _bare_forms(template)
         for at, part in enumerate(template):
             if isinstance(part, str):
@@ -238,12 +253,16 @@ class _Resolver:
                 self.sentence += len(_SENTENCE_END.findall(part))
                 before, unit = ("", "") if part else (before, unit)
                 continue
-            used = len(self.used)
+            used, shown = len(self.used), len(self.shown)
             self.quotes = _quotes_around(text, template[at + 1 : at + 2])
             value = self._filled(part, is_bare=at in bare)
             self.used[used:] = [one._replace(sentence=self.sentence) for one in self.used[used:]]
             for one in self.used[used:]:
                 self.year = one.year if one.year and str(one.year) in value else self.year
+            first = next(iter(self.shown[shown:]), None)
+            if before and last and first and value.startswith(first.text) and not (last.is_label or first.is_label):
+                self.problems.append(f"{{{part.text}}}: nothing stands between it and the figure before it")
+            last = self.shown[-1] if first and value.endswith(self.shown[-1].text) else None
             text += " " if is_one_word(before[-1:], value[:1]) else ""
             if values is not None and at not in bare:
                 values.append(self._place(part, len(text), len(text) + len(value), self.used[used:]))
@@ -291,6 +310,7 @@ class _Resolver:
             raise Problem("only a number has a sign, only a number or names a plural, and words have to follow it")
         if reference.chooses_by == "sign":
             return self._signed(reference, value, number)
+        self.shown += [] if is_bare else [_as_shown(value, value.text)]
         noun = self.text_of(_by_number(number, reference.words, self.facts.language)).strip()
         if is_bare:
             return noun
@@ -308,7 +328,9 @@ class _Resolver:
 
     def _shown(self, value: _Value, selection: str) -> str:
         is_signed = selection == self.without_sign and value.number is not None and value.number < 0
-        return value.text.replace("-", "", 1).replace("\u2212", "", 1) if is_signed else value.text
+        text = value.text.replace("-", "", 1).replace("\u2212", "", 1) if is_signed else value.text
+        self.shown.append(_as_shown(value, text))
+        return text
 
     def _value(self, facts: ResultFacts, selection: str, *, is_sign: bool = False) -> _Value:
         if selection in {column.name for column in facts.columns}:
@@ -543,6 +565,7 @@ class _Resolver:
             resolver = _Resolver(facts, row=row, year=self.year)
             texts.append(resolver.text_of(words[0]).replace(unknown, "").strip())
             self.year = resolver.year
+            self.shown += resolver.shown
             self.problems += resolver.problems
             shown = {one.shown for one in resolver.used}
             names = [column for column in shown if facts.columns[column].is_name or facts.columns[column].is_period]
@@ -556,6 +579,7 @@ class _Resolver:
         different = list(dict.fromkeys(texts))
         if conventions.clause_comma and is_clause and len(texts) == len(different) <= most:
             return conventions.clause_comma.join(texts)
+        self.shown.append(Shown(str(len(texts) - _MAX_LISTED)))
         return _names(different, facts, len(texts), most)
 
     def _rest(self, facts: ResultFacts, path: Sequence[str], words: Sequence[Template]) -> str:
@@ -581,6 +605,7 @@ class _Resolver:
         if resolver.problems or any(_problems_together(resolver.used, Filled(""), {})):
             return ""
         self.year = resolver.year
+        self.shown += resolver.shown
         self.used.append(_Use(facts, "list", at, at, tuple(rows)))
         return text
 
@@ -628,7 +653,12 @@ class _Resolver:
         if isinstance(cell, bool):
             return _Value(text, Decimal(1 if cell else -1))
         number = quantity_of(cell, column.format) if column.is_numeric else None
-        return _Value(text, number, names=int(column.is_text and isinstance(cell, str)))
+        names = int(column.is_text and isinstance(cell, str))
+        return _Value(text, number, names, is_label=column.is_label, may_be_percent=column.may_be_percent)
+
+
+def _as_shown(value: _Value, text: str) -> Shown:
+    return Shown(text, value.is_label or value.number is None, value.may_be_percent)
 
 
 def _require_no_totals(facts: ResultFacts) -> None:

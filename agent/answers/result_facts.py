@@ -15,6 +15,7 @@ from sqlglot.optimizer.scope import Scope
 
 from datasphinx.agent.answers.typed_values import Said, says_more, without_figures
 from datasphinx.agent.charts.calendar_names import calendar_places
+from datasphinx.agent.formatting.checks import may_be_percent
 from datasphinx.agent.formatting.formats import (
     CALENDAR,
     INTERVALS,
@@ -72,6 +73,8 @@ class ColumnFacts:
     is_period: bool
     is_count: bool = False
     """Whether it counts rows."""
+    may_be_percent: bool = False
+    """Whether its values may be percentages, as far as its expression tells."""
     key: Sequence[int] = ()
     """The outputs that tell apart what it names, such as persons with the same name; none if they are not known."""
     told: Sequence[Decimal] | None = None
@@ -137,6 +140,11 @@ class ColumnFacts:
     def is_numeric(self) -> bool:
         """Whether its values may be numbers."""
         return self.format.kind in _MEASURES or self.format.kind in {"year", "month", "code", "boolean"}
+
+    @property
+    def is_label(self) -> bool:
+        """Whether figures in its values are no amounts."""
+        return self.format.kind not in _MEASURES or not self.format.is_grouped
 
     @property
     def is_share(self) -> bool:
@@ -323,6 +331,7 @@ def facts_of(result: Result, sql: str, catalog: Catalog, language: Language) -> 
             is_period=len(sources) == width
             and _is_period(sources[at].expression, shown[at], [row[at] for row in result["rows"]]),
             is_count=output is not None and isinstance(unwrapped(output), exp.Count),
+            may_be_percent=len(sources) == width and may_be_percent(sources[at]),
             key=_key_of_names(at, sources, shown, result) if len(sources) == width else (),
         )
         for at, (name, output) in enumerate(zip(result["columns"], outputs, strict=True))

@@ -8,6 +8,8 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from babel.numbers import list_currencies
+
 from datasphinx.agent.core.text import capitalised
 
 REFERENCE = "\ufffc"
@@ -22,6 +24,7 @@ _SPACES = " \u00a0\u202f"
 _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
 _MONTH_OF_DATE = re.compile(r"\d{4}-(\d{2})")
 _WORD = re.compile(r"[^\W\d_]+")
+_CODE_AFTER, _CODE_BEFORE = re.compile(r"[ \u00a0\u202f]?([A-Z]{3})\b"), re.compile(r"\b([A-Z]{3})[ \u00a0\u202f]?$")
 _POWERS = ("\u00b2", "\u00b3")
 """Signs that make an area or volume of the unit before them."""
 _PER = "%\u2030\u066a"
@@ -36,6 +39,19 @@ class Figure(NamedTuple):
     text: str
     meanings: frozenset[Any]
     unit: str
+    start: int = 0
+    end: int = 0
+    """The place of its digits."""
+
+
+class Shown(NamedTuple):
+    """A value of the rows as a text shows it."""
+
+    text: str
+    is_label: bool = False
+    """Whether its figures are no amounts, as those of years and codes, so that letters may stand at them."""
+    may_be_percent: bool = False
+    """Whether it is a percentage, as far as its expression tells."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +99,64 @@ def typed_problems(text: str, said: Said, names: Collection[str], remedy: str = 
     )
 
 
+def composed_figures(text: str, typed: str, shown: Iterable[Shown], said: Said) -> Iterator[str]:
+    """Yield a problem for each figure of `text` that is neither one of the values `shown` in it nor one of `typed`.
+
+    What is typed at a value makes another figure of it: a sign, digits, a letter, a separator between two values, a
+    currency or per cent. The unit of a value may be `said`.
+    """
+    known, labels = set(map(_whole, _placed(typed))), set[tuple[str, str]]()
+    for value in shown:
+        for whole in map(_whole, _placed(value.text)):
+            known |= {whole, whole._replace(unit="%")} if value.may_be_percent and not whole.unit else {whole}
+            labels |= {(whole.sign, whole.digits)} if value.is_label else set()
+    for before, figure, after in _placed(text):
+        whole = _whole((before, figure, after))
+        is_label = (whole.sign, whole.digits) in labels and not (whole.unit and not whole.unit.isalpha())
+        plain = whole._replace(unit="", code="")
+        is_said = plain in known and all(_says_unit(said, unit) for unit in (whole.unit, whole.code) if unit)
+        if whole not in known and not is_label and not is_said:
+            yield f'"{figure.text}" is no figure of the rows: remove what is typed at it, or give its column a format'
+
+
+class _Whole(NamedTuple):
+    """A figure with what belongs to it: a minus sign, a letter before it, its unit, and the code of a currency."""
+
+    sign: str
+    letter: str
+    digits: str
+    unit: str
+    code: str
+
+
+def _placed(text: str) -> Iterator[tuple[str, Figure, str]]:
+    """Yield each figure of a text, without characters that have no form, with what stands before and after it."""
+    text = "".join(one for one in text if unicodedata.category(one) != "Cf")
+    for figure in figures_in(text):
+        yield text[: figure.start], figure, text[figure.end :]
+
+
+def _whole(placed: tuple[str, Figure, str]) -> _Whole:
+    before, figure, after = placed
+    letter = before[-1:] if before[-1:].isalpha() and unicodedata.category(before[-1]) != "Lo" else ""
+    ahead = before.rstrip(_SPACES)
+    if ahead and unicodedata.category(ahead[-1]) == "Sc":
+        before = ahead[:-1]
+    sign, outside = before[-1:], before[-2:-1]
+    is_minus = bool(sign) and (unicodedata.category(sign) == "Pd" or "MINUS" in unicodedata.name(sign, ""))
+    codes = [_CODE_AFTER.match(after), _CODE_BEFORE.search(before)]
+    code = next((found[1] for found in codes if found and found[1] in list_currencies()), "")
+    digits = "".join(str(unicodedata.decimal(one, one)) for one in figure.text[: figure.end - figure.start])
+    is_sign = is_minus and not outside.isalnum()
+    return _Whole("-" if is_sign else "", letter, digits, "" if figure.unit.upper() == code else figure.unit, code)
+
+
+def _says_unit(said: Said, unit: str) -> bool:
+    """Return whether a unit other than per cent was said, not of a number."""
+    found = re.finditer(re.escape(unit.casefold()), said.folded) if unit not in _PER else ()
+    return any(not said.folded[: match.start()].rstrip(_SPACES)[-1:].isdigit() for match in found)
+
+
 def typed_periods(text: str, said: Said, periods: Iterable[tuple[Collection[int], Collection[str]]]) -> Iterator[str]:
     """Yield a problem for each of `periods`, with their months and names, that is in `text`, but not in `said`.
 
@@ -124,13 +198,15 @@ def figures_in(text: str) -> Iterator[Figure]:
         if digits in _POWERS and unicodedata.category(text[start - 1 : start] or " ") in {"Ll", "Lu"}:
             continue
         unit = _unit(text[:start], text[at:])
-        yield Figure(text[start:at] + unit, _meanings(digits), unit)
+        yield Figure(text[start:at] + unit, _meanings(digits), unit, start, at)
 
 
 def _kind(character: str) -> str:
     """Return "0" for a digit, "n" for another sign of a number, "h" for a letter that is a numeral."""
     if unicodedata.decimal(character, None) is not None:
         return "0"
+    if unicodedata.normalize("NFKC", character)[0].isdecimal() or "KEYCAP" in unicodedata.name(character, ""):
+        return "n"
     if unicodedata.numeric(character, None) is None:
         return character if character in _SEPARATORS else "_"
     return "n" if unicodedata.category(character).startswith("N") else "h"

@@ -101,10 +101,15 @@ def _holds(spec: str, output: OutputColumn | None, sql: str, catalog: Catalog, s
     if kind == "currency":
         return _is_named(unit[0], [*said, *_schema_texts(sql, catalog)])
     if kind == "percent":
-        return output is not None and (output.stored is not None or _has_factor(output.expression))
+        return output is not None and may_be_percent(output)
     if kind == "fraction":
         return output is not None and not _has_factor(output.expression)
     return True
+
+
+def may_be_percent(output: OutputColumn) -> bool:
+    """Return whether 12.5 in an output may be 12.5 %: it is stored, or computed with a factor of 100."""
+    return output.stored is not None or _has_factor(output.expression)
 
 
 def _has_factor(expression: exp.Expr) -> bool:

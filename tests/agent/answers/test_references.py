@@ -699,6 +699,52 @@ def test_words_that_are_spelt_like_months_are_no_names() -> None:
     assert filled("Sales may march on from {max.u}.", MONTHS, rows).text == "Sales may march on from 5."
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\u2212{sales}", "-{sales}", "\u2013{sales}", "(\u2212{sales})", "\uff0d{sales}", "{?sales|\u2212{sales}|a|b}",
+        "{sales}.{n} in all", "{sales},{n}", "{sales}'{n}", "{sales}{n}", "{n} {sales}", "1{n}",
+        "{n}.{sales} %", "{sales} %", "{sales}%", "{sales}\uff05",
+        "{sales}k", "{sales}\u200bk", "{sales}e{n}", "O{n}", "{sales}\u4e07", "{sales} \u4e07", "{list|{n}k}",
+        "\u20ac{sales}", "{sales} \u20ac", "{sales} USD", "USD {sales}", "{sales}USD",
+        "{sales} \U0001f51f", "\u32c0 {sales}",
+    ],
+)  # fmt: skip
+def test_what_is_typed_at_a_value_makes_no_other_figure(text: str) -> None:
+    facts = facts_about("SELECT COUNT(*) AS n, SUM(total) AS sales FROM orders", [[12, 345]])
+    assert fill(text, facts, Said("How many orders? 1, 5% or 3万?")).problems
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{n}-{sales}", "12-345"),
+        ("from {n}\u2013{sales}", "From 12\u2013345"),
+        ("Sales \u2013 {sales}", "Sales \u2013 345"),
+        ("{sales}-fold", "345-fold"),
+        ("{sales}\u5143", "345\u5143"),
+        ("{n}, {sales}; {n}/{sales} ({n}): {sales}.", "12, 345; 12/345 (12): 345."),
+        ("5% of {n}", "5% of 12"),
+        ("{sales} USD", "345 USD"),
+        ("{sales} kg", "345 kg"),
+    ],
+)
+def test_what_is_typed_beside_a_value_may_leave_its_figure(text: str, expected: str) -> None:
+    facts = facts_about("SELECT COUNT(*) AS n, SUM(total) AS sales FROM orders", [[12, 345]])
+    assert fill(text, facts, Said("How many USD, of 5%?")).text == expected
+
+
+@pytest.mark.parametrize(("text", "formats"), [("{x}%", {}), ("{x} %", {"x": "percent"}), ("{x}%", {"x": "percent"})])
+def test_per_cent_may_be_typed_at_a_percentage(text: str, formats: dict[str, str]) -> None:
+    facts = facts_about("SELECT 100.0 * SUM(total) / COUNT(*) AS x FROM orders", [[12.5]], **formats)
+    assert fill(text, facts, Said("?")).text == "12.5%"
+
+
+def test_letters_may_be_typed_at_years() -> None:
+    facts = facts_about("SELECT city, total AS y FROM orders ORDER BY y", [["Berlin", 1980]], y="year")
+    assert fill("in the {y}s", facts, Said("?")).text == "In the 1980s"
+
+
 def test_a_text_about_no_rows_needs_no_reference() -> None:
     sql = "SELECT SUM(total) AS u FROM orders WHERE city = 'Berlin'"
     assert filled("Berlin has no orders.", sql, [[None]]).text == "Berlin has no orders."
