@@ -579,7 +579,7 @@ class _Resolver:
         different = list(dict.fromkeys(texts))
         if conventions.clause_comma and is_clause and len(texts) == len(different) <= most:
             return conventions.clause_comma.join(texts)
-        self.shown.append(Shown(str(len(texts) - _MAX_LISTED)))
+        self.shown.append(Shown(str(len(texts) - len(_first_names(different, most)))))
         return _names(different, facts, len(texts), most)
 
     def _rest(self, facts: ResultFacts, path: Sequence[str], words: Sequence[Template]) -> str:
@@ -725,9 +725,14 @@ def _most(facts: ResultFacts, shown: Iterable[int]) -> int:
     return _PERIODS if any(facts.columns[at].is_period for at in shown) else _LISTED_WHOLE
 
 
+def _first_names(names: Sequence[str], most: int) -> Sequence[str]:
+    """Return the names that a list has of more than `most`."""
+    return names if len(names) <= most else names[:_MAX_LISTED]
+
+
 def _names(names: Sequence[str], facts: ResultFacts, count: int, most: int) -> str:
     """Return names of `count` things as a list in words: all or the first few, and how many more."""
-    shown = names if len(names) <= most else names[:_MAX_LISTED]
+    shown = _first_names(names, most)
     if len(shown) == count:
         return joined(shown, facts.language)
     listed = list_mark(names, facts.language).join(shown)

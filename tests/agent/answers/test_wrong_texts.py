@@ -161,7 +161,7 @@ TIED = [["Alpha", 5], ["Beta", 5], ["Gamma", 5], ["Delta", 5], ["Omega", 1]]
         (MONTHS, [*TREND, [None, 3]], "{?change.u|rose|fell|stayed}"),
         (MONTHS, [["2024-01", None], *TREND[1:]], "{?change.u|rose|fell|stayed}"),
         (MONTHS, [["2024-01", -5], *TREND[1:]], "{?change.u|rose by {change%.u}|fell|stayed}"),
-        (MONTHS, [["Jan 2024", 5], ["Feb 2024", 7]], "{?change.u|rose|fell|stayed}"),
+        (MONTHS, [["Feb 2024", 7], ["Jan 2024", 5]], "{?change.u|rose|fell|stayed}"),
         (MONTHS, TREND, "{change.u}"),
         (MONTHS, TREND, "{?change.u|rose|fell|stayed} by 5 to {-1.u} ({-1.month})"),
         (f"{MONTHS} LIMIT 3", TREND, "{?change.u|rose|fell|stayed}"),
