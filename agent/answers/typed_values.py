@@ -249,7 +249,8 @@ def _unit(before: str, after: str) -> str:
         plain = unicodedata.normalize("NFKC", sign)
         if plain and (unicodedata.category(plain[0]) == "Sc" or (sign is following and plain in _PER)):
             return plain
-    numeral = following if following and unicodedata.numeric(following, None) is not None else ""
+    is_numeral = bool(following) and unicodedata.numeric(following, None) is not None and not following.isdecimal()
+    numeral = following if is_numeral else ""
     letters = _WORD.match(after)
     suffix = letters[0] if letters and unicodedata.category(letters[0][0]) != "Lo" else ""
     return (suffix or numeral).casefold()

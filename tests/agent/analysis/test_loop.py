@@ -35,7 +35,7 @@ def test_a_question_is_answered_from_a_file(analyst: MakeAnalyst, returns: str, 
     output = agent.ask(files=[returns])
 
     assert output["error"] is None
-    assert output["answer"] == "Alpha (30) and beta (70)"
+    assert output["answer"] == "alpha (30) and beta (70)"
     assert output["output_type"] == "dataframe"
     (table,) = output["tables"]
     assert (table["columns"], table["rows"]) == (["账号", "returns"], [["alpha", 30], ["beta", 70]])
@@ -735,7 +735,7 @@ def test_reasons_and_questions_state_no_invented_figure(analyst: MakeAnalyst, da
 def test_no_text_types_what_only_the_results_say(analyst: MakeAnalyst, dataset: str, end: dict[str, Any]) -> None:
     agent = analyst([query(dataset), end, step("finish", answer="{list.账号:returns}")])
 
-    assert agent.ask(datasets=[dataset])["answer"] == "Alpha (30) and beta (70)"
+    assert agent.ask(datasets=[dataset])["answer"] == "alpha (30) and beta (70)"
     assert "is typed" in agent.prompts()[2] or "with references" in agent.prompts()[2]
 
 
@@ -756,7 +756,7 @@ def test_a_reply_may_not_have_the_figures_of_the_schema(analyst: MakeAnalyst, da
     reply = step("finish", reply="The most returns are 40.")
     agent = analyst([reply, query(dataset), step("finish", answer="{list.账号:returns}")])
 
-    assert agent.ask(datasets=[dataset])["answer"] == "Alpha (30) and beta (70)"
+    assert agent.ask(datasets=[dataset])["answer"] == "alpha (30) and beta (70)"
 
 
 def test_the_name_of_a_result_column_says_only_what_was_said(analyst: MakeAnalyst, dataset: str) -> None:
@@ -775,6 +775,6 @@ def test_at_high_effort_another_call_compares_the_answer_with_the_rows(analyst: 
     checks = [{"unsupported": ["beta has fewer returns"]}, {"unsupported": []}]
     agent = analyst([query(dataset), wrong, right], checks=checks, effort="high")
 
-    assert agent.ask(datasets=[dataset])["answer"] == "Beta has more returns, 70."
+    assert agent.ask(datasets=[dataset])["answer"] == "beta has more returns, 70."
     assert "beta has fewer returns" in agent.prompts()[2]
     assert "Beta has fewer returns, 70." in agent.prompts("CheckedText")[0]

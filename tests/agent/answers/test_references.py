@@ -725,13 +725,14 @@ def test_what_is_typed_at_a_value_makes_no_other_figure(text: str) -> None:
         ("{sales}\u5143", "345\u5143"),
         ("{n}, {sales}; {n}/{sales} ({n}): {sales}.", "12, 345; 12/345 (12): 345."),
         ("5% of {n}", "5% of 12"),
+        ("In 2024 {n} orders", "In 2024 12 orders"),
         ("{sales} USD", "345 USD"),
         ("{sales} kg", "345 kg"),
     ],
 )
 def test_what_is_typed_beside_a_value_may_leave_its_figure(text: str, expected: str) -> None:
     facts = facts_about("SELECT COUNT(*) AS n, SUM(total) AS sales FROM orders", [[12, 345]])
-    assert fill(text, facts, Said("How many USD, of 5%?")).text == expected
+    assert fill(text, facts, Said("How many USD, of 5%, in 2024?")).text == expected
 
 
 @pytest.mark.parametrize(("text", "formats"), [("{x}%", {}), ("{x} %", {"x": "percent"}), ("{x}%", {"x": "percent"})])
