@@ -657,7 +657,7 @@ def test_figures_may_come_from_every_result_that_is_named(analyst: MakeAnalyst, 
     output = analyst([*steps, both]).ask(datasets=[dataset])
     only = analyst([*steps, step("finish", answer=LARGEST, result_ids=["r1"])]).ask(datasets=[dataset])
 
-    assert output["answer"] == "Beta has 70 of 100."
+    assert output["answer"] == "beta has 70 of 100."
     assert [table["name"] for table in output["tables"]] == ["r1", "r2"]
     assert only["answer"] == output["answer"], "the total follows from the first result alone"
 
@@ -777,4 +777,4 @@ def test_at_high_effort_another_call_compares_the_answer_with_the_rows(analyst: 
 
     assert agent.ask(datasets=[dataset])["answer"] == "beta has more returns, 70."
     assert "beta has fewer returns" in agent.prompts()[2]
-    assert "Beta has fewer returns, 70." in agent.prompts("CheckedText")[0]
+    assert "beta has fewer returns, 70." in agent.prompts("CheckedText")[0]

@@ -47,7 +47,7 @@ def test_an_answer_with_its_steps_rows_and_cost(model: FakeOpenAI, run: Run, ret
         ("✓", "create_dataset"), ("✓", "get_schema"), ("✓", "plan"), ("✓", "run_query"), ("✓", "plan"), ("✓", "narrate")
     ]  # fmt: skip
     assert "returns.xlsx, sheet 退货, header in row 2, 4 rows" in " ".join(err.split())
-    assert "Alpha (30) and beta (70)" in out
+    assert "alpha (30) and beta (70)" in out
     assert "alpha" in out and "70" in out
     assert "2 model calls · 240 + 60 tokens · price unknown" in out
 

@@ -103,7 +103,7 @@ def test_files_are_asked_in_conversations_too(model: FakeOpenAI, run: Run, tmp_p
     model.answers = [step("run_query", query=BY_ACCOUNT), step("finish", **DONE)]
     code, answered, _ = run("ask", *thread, "--answer", "February")
 
-    assert code == errors.ANSWERED and "Alpha (30) and beta (70)" in answered
+    assert code == errors.ANSWERED and "alpha (30) and beta (70)" in answered
     for wrong in (("--accept",), ("--reject",), (QUESTION, "--source", "sample"), (QUESTION, "--sql-only")):
         assert run("ask", *thread, *wrong)[0] == errors.USAGE, wrong
 

@@ -46,7 +46,7 @@ def test_invoke_answers_from_a_dataset(served: Served, asked: dict[str, Any]) ->
     (table,) = output["tables"]
     assert (table["name"], table["columns"], table["rows"]) == ("r1", ["账号", "returns"], ROWS)
     assert [each["kind"] for each in table["formats"]] == ["text", "number"]
-    assert output["answer"] == "Beta has 70, alpha 30."
+    assert output["answer"] == "beta has 70, alpha 30."
     assert [step.get("tool") for step in output["audit"]["steps"] if "tool" in step] == ["get_schema", "run_query"]
     assert "observations" not in output and "results" not in output
 

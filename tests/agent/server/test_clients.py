@@ -35,7 +35,7 @@ IN_PROCESS: dict[str, dict[str, Any]] = {
     "app_gradio": {"answer": True},
     "app_marimo": {"answer": True, "sql": True},
     "app_streamlit": {"answer": True, "value": "10127", "errors": []},
-    "tables_in_memory": dict.fromkeys(("polars", "ibis"), "Beta has 70, alpha 30."),
+    "tables_in_memory": dict.fromkeys(("polars", "ibis"), "beta has 70, alpha 30."),
     "types_pyright": {"errors": [], "sql": True},
 }
 
