@@ -152,9 +152,14 @@ def _whole(placed: tuple[str, Figure, str]) -> _Whole:
 
 
 def _says_unit(said: Said, unit: str) -> bool:
-    """Return whether a unit other than per cent was said, not of a number."""
-    found = re.finditer(re.escape(unit.casefold()), said.folded) if unit not in _PER else ()
-    return any(not said.folded[: match.start()].rstrip(_SPACES)[-1:].isdigit() for match in found)
+    """Return whether a unit other than per cent was said, as a word of its own and not of a number."""
+    text, unit = said.folded, unit.casefold()
+    for match in re.finditer(re.escape(unit), text) if unit not in _PER else ():
+        start, end = match.span()
+        is_own = not is_one_word(text[start - 1 : start], unit[0]) and not is_one_word(unit[-1], text[end : end + 1])
+        if is_own and not text[:start].rstrip(_SPACES)[-1:].isdigit():
+            return True
+    return False
 
 
 def typed_periods(text: str, said: Said, periods: Iterable[tuple[Collection[int], Collection[str]]]) -> Iterator[str]:

@@ -712,7 +712,7 @@ def test_words_that_are_spelt_like_months_are_no_names() -> None:
 )  # fmt: skip
 def test_what_is_typed_at_a_value_makes_no_other_figure(text: str) -> None:
     facts = facts_about("SELECT COUNT(*) AS n, SUM(total) AS sales FROM orders", [[12, 345]])
-    assert fill(text, facts, Said("How many orders? 1, 5% or 3万?")).problems
+    assert fill(text, facts, Said("How many orders a week? 1, 5% or 3万?")).problems
 
 
 @pytest.mark.parametrize(
