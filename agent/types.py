@@ -410,6 +410,8 @@ class Turn(TypedDict):
     output_type: NotRequired[OutputType | None]
     form: NotRequired[AnswerForm]
     """How the answer is worded and shown, without further questions."""
+    follow_ups: NotRequired[list[str]]
+    """The further questions that were shown."""
     columns: NotRequired[list[str]]
     """The names of the columns of its rows."""
     assumptions: NotRequired[list[str]]

@@ -152,6 +152,7 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         trace_id=state["audit"]["trace_id"],
         output_type=told.output_type,
         form=rows.form,
+        follow_ups=told.follow_ups,
         columns=rows.written,
         assumptions=assumed,
         language=question.language,

@@ -53,8 +53,9 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
     that compares several, if the confidence is low. At high effort, the model writes two further statements by other
     approaches, to compare the results.
 
-    An answer that cannot be parsed counts as an attempt with an empty statement. A statement that was refused or
-    rejected before ends the question, because another attempt would give it again.
+    An answer that cannot be parsed, or that is a form for which there are no rows, counts as an attempt with an empty
+    statement. A statement that was refused or rejected before ends the question, because another attempt would give it
+    again.
     """
     name = state.get("source") or services.choices[0]
     source, writer = services.source(name), services.roles.sql_writer
@@ -63,7 +64,7 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
     examples = _examples(state, source, services)
     question, today = question_of(state), services.today_of(source)
     try:
-        written = writer.write(question, source, examples, today, may_offer=may_offer)
+        written = _with_reason(writer.write(question, source, examples, today, may_offer=may_offer), question)
     except (BudgetExceeded, ModelRejected, ModelUnreachable) as error:
         if not has_outcome(question.attempts, "unstored values", "wrong form"):
             raise
@@ -118,6 +119,13 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
     }
 
 
+def _with_reason(written: WrittenSql, question: Question) -> WrittenSql:
+    """Return `written`, with the reason why it is no answer if it is the form of rows that are not there."""
+    if not written.is_form_only or (question.follows and is_about(question.follows, question.source)):
+        return written
+    return replace(written, is_form_only=False, problem=Message("form_without_rows"))
+
+
 def _examples(state: State, source: Source, services: Services) -> list[ShownExample]:
     """Return the few-shot examples of the question, which are selected once."""
     examples = state.get("examples")
@@ -170,7 +178,7 @@ def _in_another_form(written: WrittenSql, question: Question, rows: Result | Non
     `rows` are these rows, if they are kept.
     """
     last = question.follows
-    if not last or not written.is_form_only or not is_about(last, question.source):
+    if not last or not written.is_form_only:
         return {}
     result = None if question.sql_only else rows or source.execute(last["sql"])
     update = shown_again(last, question.text, result)
@@ -184,7 +192,7 @@ def _in_another_form(written: WrittenSql, question: Question, rows: Result | Non
     return {
         **update,
         "assumptions": list(dict.fromkeys([*update["assumptions"], *written.assumptions])),
-        "attempts": with_facts(update["attempts"], form={**last.get("form", {}), **form}),
+        "attempts": with_facts(update["attempts"], form={**current(update["attempts"]).get("form", {}), **form}),
         "proposed_output_type": proposed or update["proposed_output_type"],
     }
 

@@ -110,10 +110,13 @@ def is_about(turn: Turn, source: str | None) -> bool:
 
 def shown_again(last: Turn, question: str, result: Result | None) -> dict[str, Any]:
     """Return the changes of the state that answer `question` with the rows `result` of `last`."""
+    form = last.get("form", {})
+    if proposed := last.get("follow_ups"):
+        form = {**form, "follow_ups": proposed}
     return {
         "question": last["question"],
         "sql_request": last["sql"],
-        "attempts": attempts_with([], last["sql"], "earlier", form=last.get("form", {})),
+        "attempts": attempts_with([], last["sql"], "earlier", form=form),
         "sql_request_is_valid": True,
         "forms": [*last.get("forms", ()), question],
         "result": result,
@@ -129,13 +132,14 @@ def remembered(turns: Sequence[Turn], turn: Turn) -> list[Turn]:
 
 
 def _bounded(turn: Turn) -> Turn:
-    """Return `turn` with as much of its form, columns, assumptions and replies as later prompts show."""
+    """Return `turn` with as much of its form, columns, assumptions and replies as later answers use."""
     form = {name: value for name, value in turn.get("form", {}).items() if name != "follow_ups" and value}
     return {
         **turn,
         "form": form if len(json.dumps(form)) <= _FORM_CHARS else {},  # type: ignore[typeddict-item]
         "columns": [one_line(name, _TEXT_CHARS) for name in turn.get("columns", ())[:_COLUMNS]],
         "assumptions": [one_line(text, _TEXT_CHARS) for text in turn.get("assumptions", ())[:_TEXTS]],
+        "follow_ups": [one_line(text, _TEXT_CHARS) for text in turn.get("follow_ups", ())[:_TEXTS]],
         "replies": [
             Exchange(question=one_line(reply["question"], _TEXT_CHARS), answer=one_line(reply["answer"], _TEXT_CHARS))
             for reply in turn.get("replies", ())[-_REPLIES:]

@@ -507,6 +507,7 @@ TEXTS = {
     "damaged_sheet": "Blatt {sheet} ist beschädigt ({error})",
     "workbook_reader_crashed": "das Leseprogramm für Arbeitsmappen ist abgestürzt",
     "nested_too_deeply": "die Werte sind zu tief verschachtelt",
+    "form_without_rows": "keine letzte Antwort hat Zeilen, die in anderer Form gezeigt werden könnten: Eine Anweisung ist nötig",
     "reader_value": "sein Leser gab einen Wert vom Typ {type} zurück",
     "line_not_json": "Zeile {line} ist kein gültiges JSON ({error})",
     "not_text_in_encoding": "es ist kein Text in {encoding}",

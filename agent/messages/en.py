@@ -522,6 +522,7 @@ TEXTS = {
     "damaged_sheet": "sheet {sheet} is damaged ({error})",
     "workbook_reader_crashed": "the workbook reader crashed",
     "nested_too_deeply": "its values are nested too deeply",
+    "form_without_rows": "no last answer has rows that could be shown in another form: a statement is needed",
     "reader_value": "its reader returned a value of the type {type}",
     "line_not_json": "line {line} is not valid JSON ({error})",
     "not_text_in_encoding": "it is no text in {encoding}",

@@ -522,6 +522,7 @@ TEXTS = {
     "damaged_sheet": "лист {sheet} повреждён ({error})",
     "workbook_reader_crashed": "чтение книги завершилось аварийно",
     "nested_too_deeply": "значения вложены слишком глубоко",
+    "form_without_rows": "нет прошлого ответа, строки которого можно показать в другом виде: нужен запрос",
     "reader_value": "программа чтения вернула значение типа {type}",
     "line_not_json": "строка {line} не является правильным JSON ({error})",
     "not_text_in_encoding": "это не текст в кодировке {encoding}",

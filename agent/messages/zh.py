@@ -530,6 +530,7 @@ TEXTS = {
     "damaged_sheet": "工作表 {sheet} 已损坏（{error}）",
     "workbook_reader_crashed": "工作簿读取程序崩溃",
     "nested_too_deeply": "值的嵌套过深",
+    "form_without_rows": "没有上一个回答的数据行可以换一种形式显示：需要一条语句",
     "reader_value": "其读取程序返回了 {type} 类型的值",
     "line_not_json": "第 {line} 行不是有效的 JSON（{error}）",
     "not_text_in_encoding": "它不是 {encoding} 编码的文本",

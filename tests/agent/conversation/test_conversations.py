@@ -148,6 +148,29 @@ def test_another_form_has_a_title_of_its_own_and_names_columns_as_references_do(
     ]
 
 
+def test_another_form_keeps_the_further_questions(talking: Talking) -> None:
+    proposed = ["How many orders are there by month?"]
+    talk = talking({"sql": BY_STATUS, "follow_ups": proposed}, BARS, {"sql": "", "output_type": "dataframe"})
+    outputs = [talk.ask(text) for text in ("How many orders are there by status?", "as bars", "as a table")]
+
+    assert [output["follow_ups"] for output in outputs] == [proposed] * 3
+
+
+def test_a_form_without_rows_is_asked_again(talking: Talking) -> None:
+    talk = talking(BARS, COUNT)
+    output = talk.ask("How many orders are there?")
+
+    assert (output["status"], output["sql"]) == ("ok", in_lines(COUNT["sql"], "sqlite"))
+    assert "a statement is needed" in talk.prompts("GeneratedSQL")[1]
+
+
+def test_a_form_without_rows_is_told_as_the_reason(talking: Talking) -> None:
+    output = talking(BARS, BARS, BARS, BARS, enable_sql_validation=None).ask("as bars")
+
+    assert output["status"] == "error"
+    assert "a statement is needed" in output["answer"] and "single_statement" not in output["answer"]
+
+
 @pytest.mark.parametrize(
     "answer",
     [
