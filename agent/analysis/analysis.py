@@ -33,12 +33,14 @@ class Analysis:
     @property
     def said(self) -> Said:
         """What a text may repeat: the words of the user, and the names of files, their sheets and columns."""
+        units = list[str]()
         texts = [text for turn in self.clarifications for text in (turn["question"], turn["answer"])]
         for content in self._schemas():
             loaded = content.get("loaded", {})
             texts += filter(None, [content.get("file"), loaded.get("sheet"), *loaded.get("other_sheets", ())])
             texts += (column["name"] for column in content["columns"])
-        return Said(self.question, texts)
+            units += (str(each["guess"]) for each in loaded.get("guesses", ()))
+        return Said(self.question, texts, units=units)
 
     def facts_of_results(self, catalog: Catalog, formats: Mapping[str, str]) -> dict[str, ResultFacts]:
         """Return the facts about the results by their ids, as the model sees them."""

@@ -61,6 +61,8 @@ class Said:
     question: str
     texts: Sequence[str] = ()
     literals: Sequence[Any] = ()
+    units: Sequence[str] = ()
+    """Texts whose units it may use, but not their figures: those above the tables of files."""
     written: Sequence[str] = ()
     """Texts that the statement writes, whose names may be repeated, but not their figures."""
 
@@ -153,7 +155,7 @@ def _whole(placed: tuple[str, Figure, str]) -> _Whole:
 
 def _says_unit(said: Said, unit: str) -> bool:
     """Return whether a unit other than per cent was said, as a word of its own and not of a number."""
-    text, unit = said.folded, unit.casefold()
+    text, unit = "\n".join([said.folded, *said.units]).casefold(), unit.casefold()
     for match in re.finditer(re.escape(unit), text) if unit not in _PER else ():
         start, end = match.span()
         is_own = not is_one_word(text[start - 1 : start], unit[0]) and not is_one_word(unit[-1], text[end : end + 1])

@@ -741,6 +741,13 @@ def test_per_cent_may_be_typed_at_a_percentage(text: str, formats: dict[str, str
     assert fill(text, facts, Said("?")).text == "12.5%"
 
 
+def test_a_unit_may_be_that_above_a_table() -> None:
+    facts = facts_about("SELECT COUNT(*) AS n FROM orders", [[12]])
+    said = Said("?", units=["2025年销售额（万元）"])
+    assert fill("{n}万元", facts, said).text == "12万元"
+    assert fill("2025年：{n}万元", facts, said).problems
+
+
 def test_letters_may_be_typed_at_years() -> None:
     facts = facts_about("SELECT city, total AS y FROM orders ORDER BY y", [["Berlin", 1980]], y="year")
     assert fill("in the {y}s", facts, Said("?")).text == "In the 1980s"
