@@ -4,6 +4,7 @@ They are told without a model, from the parse tree, the catalog and stored value
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import date
@@ -599,13 +600,15 @@ def _unused_periods(said: Mentions, parts: _Parts) -> Iterator[str]:
 
 def _unused_values(said: Mentions, parts: _Parts) -> Iterator[str]:
     """Yield the phrases that are stored values, if neither they nor what else they stand for is in the statement."""
-    meant: dict[str, set[str]] = {}
-    for link in (each for each in said.values if each.table in parts.near and _is_meant(each, parts)):
-        meant.setdefault(link.phrase, set()).add(normal_form(link.value))
-    for phrase in meant:
+    named, meant = defaultdict[str, set[str]](set), set[str]()
+    for link in (each for each in said.values if each.table in parts.near):
+        named[link.phrase].add(normal_form(link.value))
+        if normal_form(link.phrase) == normal_form(link.value) and _is_meant(link, parts):
+            meant.add(link.phrase)
+    for phrase in (each for each in named if each in meant):
         form = normal_form(phrase)
-        values = set().union(*(found for other, found in meant.items() if form in normal_form(other)))
-        if form in meant[phrase] and not any(f" {value} " in text for value in values for text in parts.forms):
+        values = set().union(*(found for other, found in named.items() if form in normal_form(other)))
+        if not any(f" {value} " in text for value in values for text in parts.forms):
             yield phrase
 
 

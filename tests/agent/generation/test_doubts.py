@@ -302,6 +302,14 @@ def test_stored_values_that_are_left_out_or_not_mentioned_are_doubts() -> None:
     assert doubts("How many sales up north?", sql, others=["the north is Hamburg"]) == ""
 
 
+def test_a_code_is_a_use_of_the_value_that_it_stands_for() -> None:
+    online = [LinkedValue("products", "product_name", "Online", "online"), LinkedValue("sales", "city", "W", "online")]
+    share = "SELECT AVG(CASE WHEN city = 'W' THEN 1.0 ELSE 0 END) FROM sales"
+
+    assert doubts("What share of sales was online?", share, values=online) == ""
+    assert "“online”" in doubts("What share of sales was online?", share.replace("'W'", "'S'"), values=online)
+
+
 def test_a_value_of_a_table_that_no_key_connects_is_not_meant() -> None:
     question, counted = "How many sales in Berlin?", "SELECT COUNT(*) FROM sales"
     assert "“Berlin”" in doubts(question, counted, values=[LinkedValue("sales", "city", "Berlin", "Berlin")])
