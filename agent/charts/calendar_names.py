@@ -60,7 +60,7 @@ def dated_periods(text: str) -> dict[tuple[date, date], str]:
     {(datetime.date(2026, 3, 1), datetime.date(2026, 3, 31)): 'März 2026'}
     """
     found: dict[tuple[date, date], str] = {}
-    for words in _with_a_year(text):
+    for words in dict.fromkeys(_with_a_year(text)):
         period = _period(*_without_year(words))
         if period and len(words) < len(found.get(period, text + " ")):
             found[period] = words
@@ -68,13 +68,17 @@ def dated_periods(text: str) -> dict[tuple[date, date], str]:
 
 
 def _with_a_year(text: str) -> Iterator[str]:
-    """Yield each year in `text` with up to two words beside it, or with some of the Chinese characters behind it."""
+    """Yield each year in `text` with up to two words beside it, or with some of the Chinese characters behind it.
+
+    Words that are not within the length of a name are cut off, so that long texts take time in proportion.
+    """
     for match in re.finditer(rf"(?<!\d){_FULL_YEAR}(?!\d)", text):
-        before, after = _WORDS.findall(text[: match.start()])[-2:], text[match.end() :]
+        start, end = match.span()
+        before, after = _WORDS.findall(text[max(0, start - _MAX_CHARS) : start])[-2:], text[end : end + _MAX_CHARS]
         behind = _WORDS.findall(after)[:2]
         yield from (" ".join([*before[at:], match[0]]) for at in range(len(before)))
-        yield from (" ".join([match[0], *behind[:end]]) for end in range(1, len(behind) + 1))
-        yield from (match[0] + after[:end] for end in range(2, _HAN_CHARS + 1) if _HAN.match(after))
+        yield from (" ".join([match[0], *behind[:count]]) for count in range(1, len(behind) + 1))
+        yield from (match[0] + after[:count] for count in range(2, _HAN_CHARS + 1) if _HAN.match(after))
 
 
 def _period(year: int | None, name: str) -> tuple[date, date] | None:

@@ -4,9 +4,11 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from time import thread_time
 
 import pytest
 
+from datasphinx.agent.charts.calendar_names import dated_periods
 from datasphinx.agent.generation.doubts import Mentions, absent_names, doubts_about, doubts_of, doubts_on_rows
 from datasphinx.agent.generation.question import Question
 from datasphinx.agent.messages import Language
@@ -548,3 +550,10 @@ def test_what_was_said_in_one_conversation_is_not_said_in_another() -> None:
 
         assert doubts_of(later, (), source, sql, TODAY) == ()
         assert len(doubts_of(question, (), source, sql, TODAY)) == 1
+
+
+def test_the_periods_of_a_long_question_are_found_in_time() -> None:
+    started = thread_time()
+    assert not dated_periods("x2024y" * 1000)
+    assert list(dated_periods("x" * 6000 + " March 2024 " + "y" * 6000).values()) == ["March 2024"]
+    assert thread_time() - started < 5
