@@ -320,6 +320,7 @@ def facts_of(result: Result, sql: str, catalog: Catalog, language: Language) -> 
     is_grouped = tree.args.get("group") is not None
     sources = output_columns(sql, catalog)
     additive = additive_columns(sql, catalog)
+    keys = [*_keys_of_names(sources, shown, result)] if len(sources) == width else [()] * width
     columns = [
         ColumnFacts(
             name,
@@ -332,7 +333,7 @@ def facts_of(result: Result, sql: str, catalog: Catalog, language: Language) -> 
             and _is_period(sources[at].expression, shown[at], [row[at] for row in result["rows"]]),
             is_count=output is not None and isinstance(unwrapped(output), exp.Count),
             may_be_percent=len(sources) == width and may_be_percent(sources[at]),
-            key=_key_of_names(at, sources, shown, result) if len(sources) == width else (),
+            key=keys[at],
         )
         for at, (name, output) in enumerate(zip(result["columns"], outputs, strict=True))
     ]
@@ -408,21 +409,20 @@ def _is_total(scope: Scope, other: Scope) -> bool:
     return groups[0] < groups[1] or has_more_rows or not is_aggregated(parts)
 
 
-def _key_of_names(
-    at: int, sources: Sequence[OutputColumn], shown: Sequence[ColumnFormat], result: Result
-) -> Sequence[int]:
-    """Return the outputs that are the key of the rows that an output names; none if it is not their name.
+def _keys_of_names(
+    sources: Sequence[OutputColumn], shown: Sequence[ColumnFormat], result: Result
+) -> Iterator[Sequence[int]]:
+    """Yield for each output those that are the key of the rows that it names; none if it is not their name.
 
     A column before it in their table, of which the rows have more different texts, is their name instead.
     """
-
-    def texts(column: int) -> int:
-        cells = [row[column] for row in result["rows"] if shown[column].kind == "text"]
-        return len({cell for cell in cells if isinstance(cell, str)})
-
-    own, source = texts(at), sources[at]
-    has_name = any(texts(other) > own for other in source.siblings if other not in source.key)
-    return source.key if own and not has_name else ()
+    texts = [
+        len({cell for row in result["rows"] if isinstance(cell := row[at], str)}) if each.kind == "text" else 0
+        for at, each in enumerate(shown)
+    ]
+    for own, source in zip(texts, sources, strict=True):
+        has_name = any(texts[other] > own for other in source.siblings if other not in source.key)
+        yield source.key if own and not has_name else ()
 
 
 def _ranking(tree: exp.Expr, kept: tuple[exp.Window, Any] | None) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Texts with references to the values of a result."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -8,6 +8,7 @@ import pytest
 
 from datasphinx.agent.answers.computed_facts import computed_facts
 from datasphinx.agent.answers.references import Filled, ResultFacts, Said, facts_of, fill, unsupported
+from datasphinx.agent.schema.catalog import Catalog, Column, Table
 from datasphinx.agent.types import Interval, Result
 from tests.agent.answers.tables import (
     CATALOG,
@@ -815,3 +816,23 @@ def test_a_text_without_rows_has_no_figures_or_names(text: str, said: str) -> No
 )
 def test_a_text_without_rows_may_repeat_what_was_said(text: str, said: str) -> None:
     assert unsupported(text, Said(said), ["Berlin"]) == ()
+
+
+def test_the_rows_of_a_wide_result_are_read_a_few_times_for_each_column() -> None:
+    class Rows(list[list[Any]]):
+        read = 0
+
+        def __iter__(self) -> Iterator[list[Any]]:
+            self.read += 1
+            return super().__iter__()
+
+    def reads(width: int) -> int:
+        names = [f"name_{at}" for at in range(width)]
+        columns = (Column("id", "INTEGER"), *(Column(name, "TEXT") for name in names))
+        catalog = Catalog("sqlite", {"people": Table("people", columns, primary_key=("id",))})
+        rows = Rows([[number, *(f"{name} {number}" for name in names)] for number in range(3)])
+        result = Result(columns=["id", *names], types=["INTEGER", *["TEXT"] * width], rows=rows, truncated=False)
+        facts_of(result, f"SELECT id, {', '.join(names)} FROM people", catalog, "en")
+        return rows.read
+
+    assert reads(40) < 3 * reads(20)
