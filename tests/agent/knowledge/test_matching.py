@@ -94,3 +94,15 @@ def test_names_of_several_entries_are_listed(read: Read) -> None:
     assert [(name, [item.name for item in items]) for name, items in knowledge.shared_names()] == [
         ("sales", ["gross sales", "net sales"])
     ]
+
+
+def test_the_language_is_recognised_only_for_words_that_are_one_in_german(
+    read: Read, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def recognise(text: str) -> str:
+        raise AssertionError(f"the language of {text!r} was recognised")
+
+    monkeypatch.setattr("datasphinx.agent.knowledge.knowledge.language_of", recognise)
+    assert [match.phrase for match in read(TEXT).matches("net revenue of active customers")] == [
+        "net revenue", "active customers",
+    ]  # fmt: skip
