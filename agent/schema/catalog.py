@@ -7,6 +7,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
 
 from datasphinx.agent.engines import engine_of
+from datasphinx.agent.schema.words import readable
 
 if TYPE_CHECKING:
     from datasphinx.agent.engines.base import Engine
@@ -243,6 +244,13 @@ class Catalog:
         return frozenset(
             column.name.lower() for table in self.tables.values() for column in table.columns if column.secret
         )
+
+    @cached_property
+    def name_words(self) -> frozenset[str]:
+        """The words of the names of all tables and columns, in lower case."""
+        tables = self.tables.values()
+        names = (name for table in tables for name in (table.name, *table.column_names))
+        return frozenset(word for name in names for word in readable(name).lower().split())
 
     @cached_property
     def has_schemas(self) -> bool:

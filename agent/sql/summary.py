@@ -568,10 +568,7 @@ class QueryReader:
         noun = singular(words)
         if not words.endswith("ies"):
             return noun
-        tables = self.catalog.tables.values()
-        names = {readable(name).lower() for each in tables for name in (each.name, *(one.name for one in each.columns))}
-        last = noun.rpartition(" ")[2].lower()
-        return noun if any(last in name.split() for name in names) else words
+        return noun if noun.rpartition(" ")[2].lower() in self.catalog.name_words else words
 
     def _holds_dates(self, node: exp.Expr, select: exp.Select) -> bool:
         """Return whether `node` is a column of dates, which may be texts."""
