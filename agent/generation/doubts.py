@@ -587,11 +587,12 @@ def _unsaid_numbers(said: Mentions, parts: _Parts) -> Iterator[str]:
 def _unused_periods(said: Mentions, parts: _Parts) -> Iterator[str]:
     """Yield the months and quarters with a year of which the dates in the statement neither have a day nor are around.
 
-    A statement without dates may have their numbers.
+    A statement without dates may have their numbers, and one with the text of a month, such as 2024-03, has it.
     """
-    days = [day for own in parts.days.values() for day in own]
+    days, written = [day for own in parts.days.values() for day in own], set(map(_period, parts.texts))
     for (first, last), words in dated_periods(_without_values(said)).items() if days else ():
-        if not any(first <= day <= last for day in days) and not min(days) < first < max(days):
+        is_used = (first, last) in written or any(first <= day <= last for day in days)
+        if not is_used and not min(days) < first < max(days):
             yield words
 
 

@@ -163,6 +163,10 @@ def test_a_column_in_a_list_with_a_returned_one_is_missed_if_it_is_only_compared
         ("How many sales this year?", "sold_on >= '2026-01-01'"),
         ("How many sales last year?", "sold_on BETWEEN '2025-01-01' AND '2025-12-31'"),
         ("How many sales in the first half of March 2024?", "sold_on BETWEEN '2024-03-01' AND '2024-03-15'"),
+        (
+            "How many sales in March 2024 and on May 5, 2024?",
+            "strftime('%Y-%m', sold_on) = '2024-03' OR sold_on = '2024-05-05'",
+        ),
         ("How many sales on 5.3.2024?", "sold_on = '2024-03-05'"),
         ("How many sales in Q1?", "sold_on < '2026-04-01'"),
         ("How many sales of more than two?", "amount > 2"),
