@@ -110,13 +110,14 @@ def goods(tmp_path: Path) -> str:
 
 @pytest.fixture
 def agent(goods: str, cache_dir: Path, telemetry: Telemetry) -> MakeAgent:
-    """A maker of agents about goods: answers to `GeneratedSQL`, and settings. The schema is read before."""
+    """A maker of agents about goods: answers to `GeneratedSQL`, and settings. Schema and codes are read before."""
 
     def make(*answers: Any, **settings: Any) -> ScriptedAgent:
         model = ScriptedModel({"GeneratedSQL": answers or (PRICE,)})
         options: Any = {"otel": True, "clarify": "never", "effort": "low", **settings}
         services = Services(load_settings(cache_dir=cache_dir, source=goods, **options), model=model)
-        services.source()
+        source = services.source()
+        source.code_meanings(source.catalog.selection())
         telemetry.clear()
         return ScriptedAgent(build_graph(services), model, services)
 

@@ -298,7 +298,7 @@ def test_named_metrics_become_a_statement_and_mark_the_answer(asked: MakeAgent) 
     )
     assert output["tables"][0]["rows"] == agent.services.source("shop").execute(reference)["rows"]
     assert (output["metric"], output["verified"], output["error"]) == (True, None, None)
-    assert output["answer"].startswith("Web sold most.")
+    assert output["answer"].startswith("web sold most.")
     assert [each["name"] for each in output["definitions"]] == ["revenue"]
     assert calls(agent) == {"GeneratedSQL": 1}
 
