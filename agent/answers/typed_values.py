@@ -149,7 +149,7 @@ def _whole(placed: tuple[str, Figure, str]) -> _Whole:
     codes = [_CODE_AFTER.match(after), _CODE_BEFORE.search(before)]
     code = next((found[1] for found in codes if found and found[1] in list_currencies()), "")
     digits = "".join(str(unicodedata.decimal(one, one)) for one in figure.text[: figure.end - figure.start])
-    is_sign = is_minus and not outside.isalnum()
+    is_sign = is_minus and not is_one_word(outside, digits[0])
     return _Whole("-" if is_sign else "", letter, digits, "" if figure.unit.upper() == code else figure.unit, code)
 
 

@@ -742,6 +742,12 @@ def test_per_cent_may_be_typed_at_a_percentage(text: str, formats: dict[str, str
     assert fill(text, facts, Said("?")).text == "12.5%"
 
 
+def test_a_negative_value_may_follow_a_chinese_character() -> None:
+    facts = facts_about("SELECT SUM(total) AS n FROM orders", [[-12.5]], "zh")
+    assert fill("变化为{n}个百分点", facts, Said("?")).text == "变化为-12.5个百分点"
+    assert fill("变化为-{n}", facts_about("SELECT SUM(total) AS n FROM orders", [[12.5]], "zh"), Said("?")).problems
+
+
 def test_a_unit_may_be_that_above_a_table() -> None:
     facts = facts_about("SELECT COUNT(*) AS n FROM orders", [[12]])
     said = Said("?", units=["2025年销售额（万元）"])
