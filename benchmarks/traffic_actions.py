@@ -30,7 +30,7 @@ def answer(schema: str, prompt: str) -> dict[str, Any]:
     if schema == "AnalystStep":
         if '"r1"' in prompt:
             return {"tool": "finish", "arguments": {"answer": "{2.账号} has {2.returns}, {1.账号} {1.returns}."}}
-        dataset_id = "ds_" + prompt.rpartition("ds_")[2][:16]
+        dataset_id = "ds_" + prompt.split("ds_", 1)[1][:16]
         return {"tool": "run_query", "arguments": {"dataset_id": dataset_id, "query": _BY_ACCOUNT}}
     if schema == "GeneratedSQL" and "orders by status" in prompt.rpartition("How many")[2]:
         return {"sql": _BY_STATUS, "assumptions": [], "off_topic": False}

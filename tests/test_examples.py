@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.fake_openai import FakeOpenAI
+from tests.support.fake_openai import FakeOpenAI, first_dataset
 from tests.support.generated_docs import ROOT
 
 EXAMPLES = ROOT / "examples"
@@ -18,10 +18,8 @@ FINISH = {"tool": "finish", "arguments": json.dumps({"answer": "All returns are 
 
 
 def _query(request: dict[str, Any]) -> dict[str, Any]:
-    (function,) = [tool["function"] for tool in request["tools"] if tool["function"]["name"] == "run_query"]
-    (dataset_id,) = function["parameters"]["properties"]["dataset_id"]["enum"]
     query = {"aggregations": [{"as": "returned", "agg": "sum", "col": "退货数量"}]}
-    return {"tool": "run_query", "arguments": json.dumps({"dataset_id": dataset_id, "query": query})}
+    return {"tool": "run_query", "arguments": json.dumps({"dataset_id": first_dataset(request), "query": query})}
 
 
 ANSWERS: dict[str, list[Any]] = {

@@ -15,7 +15,7 @@ import yaml
 from typer.main import get_command
 
 from datasphinx.agent.cli import app
-from tests.support.fake_openai import FakeOpenAI
+from tests.support.fake_openai import FakeOpenAI, first_dataset
 from tests.support.generated_docs import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -56,9 +56,8 @@ def test_the_question_of_a_spreadsheet_gives_what_is_shown(cache_dir: Path, tmp_
     }
 
     def query(request: dict[str, Any]) -> dict[str, Any]:
-        (function,) = [each["function"] for each in request["tools"] if each["function"]["name"] == "run_query"]
-        (dataset_id,) = function["parameters"]["properties"]["dataset_id"]["enum"]
-        return {"tool": "run_query", "arguments": json.dumps({"dataset_id": dataset_id, "query": spec})}
+        arguments = {"dataset_id": first_dataset(request), "query": spec}
+        return {"tool": "run_query", "arguments": json.dumps(arguments)}
 
     bars = {"chart_type": "bar", "x": "账号", "y": "returns", "title": "Returns"}
     plot = {"tool": "plot", "arguments": json.dumps({"result_id": "r1", "plot": bars})}

@@ -64,9 +64,10 @@ class Datasets:
         return self._relations[name]
 
     def values_of(self, name: str, column: str) -> Sequence[str]:
-        """Return the sampled values of a column of the table or result `name`; empty if they are not known."""
+        """Return all values of a column of the table or result `name`; empty if some are not known."""
         if name in self.tables:
-            return self.values.get((self.tables[name].key, column), ())
+            values = self.values.get((self.tables[name].key, column), ())
+            return values if len(values) == self.tables[name].column(column).distinct else ()
         names = Names(self.results[name], self._without(name))
         place = names.passed_on(column)
         return names.values_of(place) if place else ()
@@ -346,13 +347,14 @@ class Names:
         return self.scope.find_column(output) if output in self.spec.group_by else None
 
     def values_of(self, place: ColumnRef) -> Sequence[str]:
-        """Return the sampled values of a column, those of each part for a union; empty if they are not known."""
+        """Return all values of a column, those of each part for a union; empty if some are not known."""
         union, name = self.spec.source, place.column.name
         if not isinstance(union, Union) or place.dataset != self.scope.main:
             return self.datasets.values_of(place.dataset, name)
         parts = [each.parts for each in united_columns(union, self.datasets) if each.column.name == name]
         own = [(part.source, column) for row in parts for part, column in zip(union.parts, row, strict=True) if column]
-        return [value for source, column in own for value in self.datasets.values_of(source, column.name)]
+        known = [self.datasets.values_of(source, column.name) for source, column in own]
+        return [value for values in known for value in values] if all(known) else ()
 
     def calendar(self, place: ColumnRef) -> Mapping[str, int]:
         """Return the order of the values of a column that all are names of periods, such as months; else empty."""

@@ -1,6 +1,6 @@
 """Meanings of stored codes: from the comments of columns, and from small tables that list codes with their meanings."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from heapq import nsmallest
 from itertools import permutations
@@ -19,6 +19,9 @@ _MAX_SEARCHED, _MAX_LISTED, _MAX_TABLES = 1000, 1000, 20
 _MAX_COLUMNS = 6
 _MAX_CODES, _MAX_CODE_CHARS, _MAX_WORD_CHARS = 60, 12, 40
 """Codes of more characters than the second are one word, of up to the third."""
+
+_Place = tuple[ColumnKey, Set[str], Set[str]]
+"""A column, with the words of the names of its table and its own."""
 
 
 def code_meanings(
@@ -49,11 +52,17 @@ def code_meanings(
     if len(catalog.tables) > _MAX_SEARCHED:
         return meanings
     shown = replace(catalog, tables=tables)
+    places = [
+        ((key, column.name), words(key), words(column.name))
+        for key, table in tables.items()
+        for column in table.columns
+        if not column.secret
+    ]
     explained: dict[ColumnKey, list[Mapping[str, str]]] = {}
     listings = set()
     candidates = (table for table in catalog.tables.values() if _may_list_codes(table, catalog, personal))
     for table in nsmallest(_MAX_TABLES, candidates, key=lambda table: len(table.columns)):
-        for place, listed in _explained(table, _rows(table, quote, execute), shown):
+        for place, listed in _explained(table, _rows(table, quote, execute), shown, places):
             explained.setdefault(place, []).append(listed)
             listings.add(table.key)
     unique = {place: found[0] for place, found in explained.items() if len(found) == 1 and place[0] not in listings}
@@ -90,18 +99,17 @@ def _rows(table: Table, quote: Callable[[str], str], execute: Callable[[str], Re
 
 
 def _explained(
-    table: Table, rows: Sequence[Sequence[str | None]], catalog: Catalog
+    table: Table, rows: Sequence[Sequence[str | None]], catalog: Catalog, places: Sequence[_Place]
 ) -> Iterator[tuple[ColumnKey, Mapping[str, str]]]:
-    """Yield the columns of `catalog` whose codes the rows of `table` explain, with the meanings."""
+    """Yield those of `places`, the columns of `catalog`, whose codes the rows of `table` explain, with the meanings."""
     columns = _listing(table)
     texts = [at for at, column in enumerate(columns) if column.type_class == "text"]
-    others = [other for key, other in catalog.tables.items() if key != table.key]
-    places = [(other.key, column.name) for other in others for column in other.columns if not column.secret]
+    others = [place for place in places if place[0][0] != table.key]
     for fields in (*permutations(texts, 2), *permutations(texts, 1), ()):
         names = {tuple(row[at] for at in fields) for row in rows}
         if len(names) > _MAX_CODES:
             continue
-        named = {name: [place for place in places if _is_named(place, name)] for name in names}
+        named = {name: _named(name, others) for name in names}
         if not any(named.values()):
             continue
         for code, meaning in permutations(range(len(columns)), 2):
@@ -150,12 +158,12 @@ def _listed(
     return {} if is_group or is_repeated or sum(map(len, listed.values())) < count else listed
 
 
-def _is_named(place: ColumnKey, name: Sequence[str | None]) -> bool:
-    """Return whether `name` is that of the column `place`, with or without its table; any column has an empty one."""
-    table, column = map(words, place)
-    if len(name) == 2:
-        return (words(name[0] or ""), words(name[1] or "")) == (table, column)
-    return not name or column <= words(name[0] or "") <= column | table
+def _named(name: Sequence[str | None], places: Sequence[_Place]) -> list[ColumnKey]:
+    """Return the columns whose name `name` is, with or without their table; any column has an empty one."""
+    said = [words(part or "") for part in name]
+    if len(said) == 2:
+        return [place for place, table, column in places if [table, column] == said]
+    return [place for place, table, column in places if not said or column <= said[0] <= column | table]
 
 
 def _are_codes_of(

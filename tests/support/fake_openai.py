@@ -12,6 +12,11 @@ from tests.support.loopback import Handler, LoopbackServer
 USAGE = {"prompt_tokens": 120, "completion_tokens": 30, "total_tokens": 150}
 
 
+def first_dataset(request: dict[str, Any]) -> str:
+    """Return the id of the first dataset that the messages of a request name."""
+    return re.findall(r"\bds_[0-9a-f]{16}\b", json.dumps(request["messages"]))[0]
+
+
 @dataclass
 class Reply:
     """One HTTP answer. `body` replaces the chat completion; `cut` sends only so many of the bytes that were announced.

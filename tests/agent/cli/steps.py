@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+from tests.support.fake_openai import first_dataset
+
 DONE = {"answer": "{list.账号:returns}"}
 
 
@@ -11,8 +13,7 @@ def step(tool: str, **arguments: Any) -> Any:
 
     def answer(request: dict[str, Any]) -> dict[str, Any]:
         if tool == "run_query":
-            schema = next(each for each in request["tools"] if each["function"]["name"] == tool)
-            arguments["dataset_id"] = schema["function"]["parameters"]["properties"]["dataset_id"]["enum"][0]
+            arguments["dataset_id"] = first_dataset(request)
         return {"tool": tool, "arguments": json.dumps(arguments)}
 
     return answer

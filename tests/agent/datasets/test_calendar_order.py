@@ -97,6 +97,17 @@ def test_filters_and_extremes_follow_the_calendar(registry: Registry, load: Call
     assert rows_of(registry, loaded, ends) == [["1月", "10月"]]
 
 
+def test_names_of_which_some_are_not_known_are_compared_as_text(
+    registry: Registry, load: Callable[..., Loaded]
+) -> None:
+    quarters = (f"Q{number} {year}" for year in range(1900, 2000) for number in range(1, 5))
+    loaded = load("sales.csv", "\n".join(["period,sold", *(f"{quarter},1" for quarter in quarters)]).encode())
+    counted = [{"as": "rows", "agg": "count", "col": "*"}]
+    later = {"aggregations": counted, "filters": [{"col": "period", "op": ">=", "value": "Q1 1900"}]}
+
+    assert rows_of(registry, loaded, later) == [[400]]
+
+
 def test_united_files_keep_the_order(registry: Registry, load: Callable[..., Loaded]) -> None:
     first = load("first.csv", "period,sold\n10月,1\n9月,2\n".encode())
     second = load("second.csv", "period,sold\n11月,3\n1月,4\n".encode())

@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.conftest import NO_AMBIGUITY, VALID
 from tests.support.best_customer import review_of
+from tests.support.fake_openai import first_dataset
 
 QUESTION = "Which customers are the best? Show a bar chart."
 _NAMED = "FROM orders AS o JOIN customers AS c ON c.customer_id = o.customer_id GROUP BY c.name"
@@ -103,6 +104,4 @@ class Model:
 
 
 def _query(request: dict[str, Any]) -> dict[str, Any]:
-    (function,) = [each["function"] for each in request["tools"] if each["function"]["name"] == "run_query"]
-    (dataset_id,) = function["parameters"]["properties"]["dataset_id"]["enum"]
-    return {"dataset_id": dataset_id, "query": _SPEC}
+    return {"dataset_id": first_dataset(request), "query": _SPEC}
