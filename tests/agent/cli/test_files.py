@@ -63,7 +63,9 @@ def test_what_was_guessed_of_a_file_is_said(model: FakeOpenAI, run: Run, tmp_pat
 
 
 @pytest.mark.heavy
-def test_of_several_files_those_of_the_answer_have_notes(model: FakeOpenAI, run: Run, tmp_path: Path, returns: str) -> None:
+def test_of_several_files_those_of_the_answer_have_notes(
+    model: FakeOpenAI, run: Run, tmp_path: Path, returns: str
+) -> None:
     messy = tmp_path / "messy.csv"
     messy.write_text("city,city\nKazan,a\n", encoding="utf-8")
     model.answers = [step("run_query", query=BY_ACCOUNT), step("finish", **DONE)]
