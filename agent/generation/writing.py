@@ -184,7 +184,8 @@ class StandardSqlWriter:
             alternatives=answer if answer.alternatives else None,
             standalone=answer.standalone if question.follows else "",
             reply="" if sql or answer.alternatives else answer.reply,
-            is_form_only=not (sql or answer.alternatives or question.sql) and bool(answer.form() or answer.output_type),
+            is_form_only=not (sql or answer.alternatives or question.sql or answer.reply)
+            and bool(answer.form() or answer.output_type),
             form=first.form(),
             origin=origin,
             language=answer.language or "",

@@ -71,7 +71,7 @@ DATES = {
     ),
     "digits that are no time": Values("20240131103000|20240201235959|20240202996100", "BIGINT"),
     "days and a clock": Values("1 day 02:03:04|12 days 05:00:00", "VARCHAR", codes="units"),
-    "weeks are no dates": Values("Q1 2024|Q2 2024", "VARCHAR", "Q1 2024|Q2 2024", "not_dates"),
+    "weeks are no dates": Values("Q1 2024|Q2 2024", "ENUM('Q1 2024', 'Q2 2024')", "Q1 2024|Q2 2024", "not_dates"),
     "words and numbers": Values("Bolt 2024|Nut 2023", "VARCHAR", "Bolt 2024|Nut 2023"),
 }
 
