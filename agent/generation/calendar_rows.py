@@ -1,12 +1,13 @@
 """Rows in the order of the calendar where a statement sorts names of months or other periods as text, or not at all."""
 
-import unicodedata
 from collections.abc import Sequence
 
 from sqlglot import exp
 
 from datasphinx.agent.charts.calendar_names import calendar_places
+from datasphinx.agent.schema.words import normal_form
 from datasphinx.agent.sql.guard import shared_trees
+from datasphinx.agent.sql.summary import sort_key
 from datasphinx.agent.types import Result
 
 
@@ -23,16 +24,14 @@ def in_calendar_order(result: Result, sql: str, dialect: str) -> Result:
         return result
     if any(tree.args.get(part) for part in ("limit", "offset", "fetch")):
         return result
-    order = tree.args.get("order")
-    terms: Sequence[exp.Expr] = order.expressions if order else ()
-    if len(terms) > 1 or not (terms or tree.args.get("group")):
+    order, key = tree.args.get("order"), sort_key(tree)
+    if order and len(order.expressions) > 1 or not (order or tree.args.get("group")):
         return result
-    sorted_at = _output(terms[0], tree) if terms else None
-    for at in range(len(tree.selects)) if not terms else () if sorted_at is None else (sorted_at,):
+    sorted_at, is_descending = key or (None, False)
+    for at in range(len(tree.selects)) if key is None else () if sorted_at is None else (sorted_at,):
         cells = [row[at] for row in result["rows"]]
-        is_descending = bool(terms) and bool(terms[0].args.get("desc"))
         if not _are_names(cells) or not (
-            _sorts_as_text(cells, is_descending=is_descending) if terms else len(set(cells)) == len(cells)
+            _sorts_as_text(cells, is_descending=is_descending) if key else len(set(cells)) == len(cells)
         ):
             continue
         places = calendar_places([cell for cell in cells if cell is not None])
@@ -43,17 +42,6 @@ def in_calendar_order(result: Result, sql: str, dialect: str) -> Result:
     return result
 
 
-def _output(term: exp.Expr, tree: exp.Select) -> int | None:
-    """Return the position of the output that a term of ORDER BY names by its number, its name or its expression."""
-    node = term.this
-    if isinstance(node, exp.Literal):
-        return int(node.name) - 1 if node.is_int and 0 < int(node.name) <= len(tree.selects) else None
-    names = [output.alias_or_name.lower() for output in tree.selects]
-    if isinstance(node, exp.Column) and names.count(node.name.lower()) == 1:
-        return names.index(node.name.lower())
-    return next((at for at, output in enumerate(tree.selects) if output.unalias() == node), None)
-
-
 def _are_names(cells: Sequence[object]) -> bool:
     return all(cell is None or isinstance(cell, str) for cell in cells)
 
@@ -61,10 +49,5 @@ def _are_names(cells: Sequence[object]) -> bool:
 def _sorts_as_text(cells: Sequence[str | None], *, is_descending: bool) -> bool:
     """Return whether the texts are in order by code points, or without case and accents as in a collation."""
     texts = [cell for cell in (reversed(cells) if is_descending else cells) if cell is not None]
-    folded = [
-        "".join(
-            letter for letter in unicodedata.normalize("NFKD", text) if not unicodedata.combining(letter)
-        ).casefold()
-        for text in texts
-    ]
-    return texts == sorted(texts) or folded == sorted(folded)
+    plain = list(map(normal_form, texts))
+    return texts == sorted(texts) or plain == sorted(plain)
