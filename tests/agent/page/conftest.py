@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from datasphinx.agent.server.app import create_app
 from datasphinx.agent.services import Services
@@ -25,7 +25,6 @@ SETTINGS = {"api_keys", "clarify", "enable_sql_validation", "llm_base_url", "llm
 """What a test may set of the server."""
 TIMEOUT_MS = 60_000
 """How long an action or an expectation may take on a loaded machine."""
-LOCALE = "en-US"
 
 
 @pytest.fixture(scope="package")
@@ -38,48 +37,19 @@ def chromium() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         expect.set_options(timeout=TIMEOUT_MS)
         browser = playwright.chromium.launch(executable_path=program, args=list(FLAGS))
+        # With the last page processes of the browser end, and to start them takes half of a test's time.
+        browser.new_page()
         yield browser
         browser.close()
 
 
-@pytest.fixture(scope="package")
-def profile(chromium: Browser) -> Iterator[BrowserContext]:
-    """A profile that tests use one after the other, each with data of its own.
-
-    An empty page stays open in it: with the last page its processes end, and to start them took half of a test's time.
-    """
-    with chromium.new_context(locale=LOCALE, reduced_motion="reduce") as context:
-        context.new_page()
-        yield context
-
-
 @contextmanager
-def new_page(
-    profile: BrowserContext, locale: str = LOCALE, viewport: ViewportSize | None = None, **options: Any
-) -> Iterator[Page]:
-    """Yield a page in `profile`, or where `options` or the locale need another one, in that; its data are deleted."""
-    with ExitStack() as stack:
-        if options or locale != LOCALE:
-            assert profile.browser
-            own = profile.browser.new_context(locale=locale, viewport=viewport, reduced_motion="reduce", **options)
-            page = stack.enter_context(own).new_page()
-        else:
-            stack.callback(_clear, profile)
-            page = profile.new_page()
-            if viewport:
-                page.set_viewport_size(viewport)
+def new_page(chromium: Browser, **options: Any) -> Iterator[Page]:
+    """Yield a page with data of its own; `options` are those of a context of the browser."""
+    with chromium.new_context(**{"locale": "en-US", "reduced_motion": "reduce"} | options) as context:
+        page = context.new_page()
         page.set_default_timeout(TIMEOUT_MS)
         yield page
-
-
-def _clear(profile: BrowserContext) -> None:
-    """Close all pages of the profile but its first one, and delete what they have stored, also cookies."""
-    kept, *pages = profile.pages
-    for page in pages:
-        page.close()
-    session = profile.new_cdp_session(kept)
-    session.send("Storage.clearDataForOrigin", {"origin": "*", "storageTypes": "all"})
-    session.detach()
 
 
 class Site(NamedTuple):
@@ -116,7 +86,7 @@ def pick(page: Page, name: str) -> None:
 
 
 @pytest.fixture
-def visit(profile: BrowserContext, cache_dir: Path) -> Iterator[Visit]:
+def visit(chromium: Browser, cache_dir: Path) -> Iterator[Visit]:
     """Opens the page, with settings of the browser and of the server.
 
     Nothing may go wrong in it unseen: an error or a breach of the page's policy fails the test.
@@ -133,7 +103,7 @@ def visit(profile: BrowserContext, cache_dir: Path) -> Iterator[Visit]:
             )
             services = Services(settings, any_source=False)
             base = stack.enter_context(running(create_app(services)))
-            page = stack.enter_context(new_page(profile, **context))
+            page = stack.enter_context(new_page(chromium, **context))
             stack.callback(model.release)
             page.on("pageerror", lambda error: wrong.append(str(error)))
             page.on("console", lambda said: wrong.append(said.text) if said.type in ("error", "warning") else None)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
-from playwright.sync_api import BrowserContext, Page
+from playwright.sync_api import Browser, Page
 
 from datasphinx.agent.sample.shop import shop_url
 from datasphinx.agent.server.app import create_app
@@ -60,9 +60,7 @@ FLAWS = """([smallestText, smallestTarget]) => {
 
 
 @pytest.fixture(scope="module")
-def stage(
-    profile: BrowserContext, cache_dir: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Callable[..., Any]]:
+def stage(chromium: Browser, cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Any]]:
     """Opens a page of the one server of all states."""
     folder = tmp_path_factory.mktemp("states")
     (folder / "knowledge").mkdir()
@@ -78,7 +76,7 @@ def stage(
 
         def open_page(opened: ExitStack, has_key: bool, **context: Any) -> Stage:
             model.wait, model.reviews, model.fields, model.verdict = None, [], {}, VALID
-            page = opened.enter_context(new_page(profile, **context))
+            page = opened.enter_context(new_page(chromium, **context))
             opened.callback(model.release)
             # The policy of the page forbids foreign scripts; those of the browser's debugger are not under it.
             page.add_init_script(AXE_SCRIPT)
