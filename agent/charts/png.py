@@ -47,7 +47,8 @@ def png_of_option(option: Option) -> bytes:
 
 def svg_of_option(option: Option) -> str:
     """Return the drawing of `png_of_option` as SVG with texts. Raise ModuleNotFoundError without QuickJS."""
-    drawing: str = json.loads(_draw()(json.dumps(option)))
+    # QuickJS frees its memory itself; to be told so it would also collect the garbage of all of Python each time.
+    drawing: str = json.loads(_draw()(json.dumps(option), run_gc=False))
     return _CONTROL.sub("\ufffd", drawing)
 
 
