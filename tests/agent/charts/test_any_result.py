@@ -84,7 +84,7 @@ def values(data: Any) -> Any:
 
 
 @pytest.mark.heavy
-@settings(max_examples=sample(300, 30), deadline=None)
+@settings(max_examples=sample(100, 30), deadline=None)
 @given(charts())
 def test_options_are_json_without_nan(given_chart: tuple[Result, PlotSpec]) -> None:
     rows, wanted = given_chart
@@ -97,7 +97,7 @@ def test_options_are_json_without_nan(given_chart: tuple[Result, PlotSpec]) -> N
     assert draw(rows, wanted) == chart
 
 
-@settings(max_examples=sample(300, 10), deadline=None)
+@settings(max_examples=sample(100, 10), deadline=None)
 @given(results(), st.data())
 def test_any_spec_is_drawn_or_refused_with_its_problems(rows: Result, data: st.DataObject) -> None:
     names = st.sampled_from([*rows["columns"], "none"])
@@ -121,7 +121,7 @@ def test_any_spec_is_drawn_or_refused_with_its_problems(rows: Result, data: st.D
 
 
 @pytest.mark.heavy
-@settings(max_examples=sample(30, 2), deadline=None)
+@settings(max_examples=sample(8, 2), deadline=None)
 @given(charts())
 def test_what_has_an_option_has_a_picture(given_chart: tuple[Result, PlotSpec]) -> None:
     rows, plot = given_chart
@@ -133,7 +133,7 @@ _ASKED = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=sample(300, 10), deadline=None)
+@settings(max_examples=sample(100, 10), deadline=None)
 @given(results(), _ASKED)
 def test_any_result_has_a_chart_that_can_be_drawn_or_none(rows: Result, asked: ChartForm) -> None:
     before = json.dumps(rows)

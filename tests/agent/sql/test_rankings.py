@@ -88,7 +88,7 @@ def test_any_ranking_begins_with_its_best_rows(source: Source) -> None:
     kind = NUMBERS.get(source.catalog.dialect, "DECIMAL(9, 2)")
 
     @settings(
-        max_examples=sample(200, 15),
+        max_examples=sample(60, 15),
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow],
         derandomize=True,

@@ -23,6 +23,8 @@ Run = Callable[[str], tuple[list[str], list[list[Any]]]]
 
 ODD = "'\"`\\$[]{}%:;-/*#@!&|~^?,.()<>= \taZ09_" + "“”‘’«»′″−–—ÄßéİıKſ名😀＂＇；，（）＝\u037e\u00a0\u3000\u200b"
 QUOTES = {"mysql": "`"}
+UNUSED = {"Cn", "Co", "Cs"}
+"""Categories of code points without a character."""
 
 
 @pytest.fixture(scope="module")
@@ -77,10 +79,9 @@ def test_an_accepted_statement_gives_the_rows_and_columns_of_the_original(
 def test_every_character_of_a_quoted_name_and_of_a_literal_reaches_the_engine(run: Run, engine_name: str) -> None:
     quote = QUOTES.get(engine_name, '"')
     last = 0xFFFF if engine_name == "mysql" else sys.maxunicode  # MySQL's names have characters of the basic plane
-    for start in range(0x80, last, sample(100, 40000)):
-        letters = [chr(code) for code in range(start, min(start + 100, last)) if category(chr(code)) != "Cs"]
-        if not letters:
-            continue
+    characters = [chr(code) for code in range(0x80, last) if category(chr(code)) not in UNUSED or code % 1000 == 0]
+    for start in range(0, len(characters), sample(100, 5000)):
+        letters = [letter for letter in characters[start : start + 100] if category(letter) != "Cs"]
         # A name of PostgreSQL has up to 63 bytes.
         names = [f"a{''.join(letters[at : at + 10])}b" for at in range(0, len(letters), 10)]
         sql = ", ".join(f"'{name}' AS {quote}{name}{quote}" for name in names)
@@ -94,8 +95,9 @@ def test_every_character_of_a_quoted_name_and_of_a_literal_reaches_the_engine(ru
 @pytest.mark.parametrize("engine_name", ENGINES, scope="module")
 def test_characters_that_an_engine_reads_as_blanks_quotes_or_operators_are_refused(run: Run, engine_name: str) -> None:
     """Compare each character without quotes: it is refused, or the engine refuses it or reads it as part of a name."""
-    letters = [chr(code) for code in range(0x80, 0x10000) if category(chr(code))[0] in "ZPS"]
-    for letter in letters[:: sample(1, 50)]:
+    every = {"Z": 1, "P": 1, "S": 10}  # thousands of symbols are read in the same way
+    letters = [chr(code) for code in range(0x80, 0x10000) if code % every.get(category(chr(code))[0], code + 1) == 0]
+    for letter in letters[:: sample(1, 20)]:
         sql = f"SELECT 3{letter}-1 AS a{letter}b"
         if not check(sql, engine_name, None):
             assert result(run, sql) is None
