@@ -78,7 +78,7 @@ def kept(server: Served) -> list[str]:
 
 
 def connect(server: Served, key: str = ACME) -> OpenAI:
-    return OpenAI(base_url=f"{server.http.base_url}/v1".replace("//v1", "/v1"), api_key=key, max_retries=0)
+    return OpenAI(base_url=f"{server.url}/v1", api_key=key, max_retries=0)
 
 
 TOOL: Any = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}

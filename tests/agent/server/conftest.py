@@ -12,9 +12,15 @@ from tests.agent.server.serving import Served, serving
 
 
 @pytest.fixture(scope="module")
-def shared_server(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A server whose model always counts the orders, for all tests of a file, with its own data directory."""
-    with serving(cache_dir, data_dir=tmp_path_factory.mktemp("served")) as server:
+def shared_server(
+    request: pytest.FixtureRequest, cache_dir: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Served]:
+    """A server for all tests of a file, with its own data directory.
+
+    Its model always counts the orders, unless the file has ANSWERS; SETTINGS of the file are those of the server.
+    """
+    answers, settings = (getattr(request.module, name, {}) for name in ("ANSWERS", "SETTINGS"))
+    with serving(cache_dir, answers, data_dir=tmp_path_factory.mktemp("served"), **settings) as server:
         yield server
 
 

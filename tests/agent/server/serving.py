@@ -33,6 +33,10 @@ class Served(NamedTuple):
     model: ScriptedModel
     services: Services
 
+    @property
+    def url(self) -> str:
+        return str(self.http.base_url).rstrip("/")
+
     def post(self, path: str, **body: Any) -> httpx.Response:
         """Send `body` as JSON; unlike httpx, in ASCII, which can say what UTF-8 cannot."""
         return self.http.post(path, content=json.dumps(body))

@@ -63,7 +63,7 @@ def model(monkeypatch: pytest.MonkeyPatch, cache_dir: Path) -> Iterator[FakeOpen
 @pytest.mark.process
 def test_the_programs_over_http(cache_dir: Path) -> None:
     with serving(cache_dir, {"GeneratedSQL": [statement_for]}) as server:
-        url = str(server.http.base_url).rstrip("/")
+        url = server.url
         shown = output_of(OVER_HTTP.replace("http://127.0.0.1:8000", url))
         remote = output_of(WITH_REMOTE_GRAPH.replace("http://127.0.0.1:8000", url))
     asked = ["What makes a customer the best?", "1. by orders", "2. by amount"]

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import uuid
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -23,12 +22,8 @@ from tests.support.servers import STORES
 ENDS = ("completed", "failed", "interrupted")
 
 
-@pytest.fixture(scope="module")
-def shared_server(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A server that counts the orders, and asks back who is the best."""
-    data_dir = tmp_path_factory.mktemp("served")
-    with serving(cache_dir, {"GeneratedSQL": [statement_for]}, data_dir=data_dir) as server:
-        yield server
+# The model counts the orders, and asks back who is the best.
+ANSWERS = {"GeneratedSQL": [statement_for]}
 
 
 @pytest.fixture
@@ -134,7 +129,7 @@ def test_a_clarifying_question_is_answered_or_ends(served: Served, thread: str) 
     ],
 )
 def test_a_command_writes_input_keys_only(served: Served, thread: str, method: str, params: Any) -> None:
-    with get_sync_client(url=str(served.http.base_url).rstrip("/")) as client:
+    with get_sync_client(url=served.url) as client:
         client.runs.wait(thread, "agent", input={"question": BEST}, if_not_exists="create")
     calls = len(served.model.calls)
     refused = command(served.http, thread, method, **params)
@@ -166,7 +161,7 @@ def test_a_stream_opened_at_another_process_says_where_the_run_is(
 
 @pytest.mark.heavy
 def test_the_clients_for_python_follow_a_thread(served: Served, thread: str) -> None:
-    url = str(served.http.base_url).rstrip("/")
+    url = served.url
     with get_sync_client(url=url) as client, client.threads.stream(thread, assistant_id="agent") as stream:
         stream.run.start(input=ASKED)
         assert [str(message.text) for message in stream.messages] == ["Orders: 10,127"]
@@ -209,7 +204,7 @@ def test_a_failed_run_says_why(cache_dir: Path, thread: str) -> None:
 def test_a_stream_waits_for_runs_until_the_server_ends(cache_dir: Path, thread: str) -> None:
     with ExitStack() as client:
         with serving(cache_dir) as server:
-            url, wanted = f"{server.http.base_url}/threads/{thread}/stream/events", {"channels": ["lifecycle"]}
+            url, wanted = f"{server.url}/threads/{thread}/stream/events", {"channels": ["lifecycle"]}
             http = client.enter_context(httpx.Client(timeout=30, verify=False))
             response = client.enter_context(http.stream("POST", url, json=wanted))
             found = (line for line in response.iter_lines() if line.startswith("data: "))

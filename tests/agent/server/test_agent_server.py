@@ -33,21 +33,13 @@ from tests.support.npm import node
 MODES: Any = ["values", "updates", "messages", "messages-tuple", "custom", "events"]
 
 
-@pytest.fixture(scope="module")
-def shared_server(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A server that counts the orders, and asks back who is the best."""
-    data_dir = tmp_path_factory.mktemp("served")
-    with serving(cache_dir, {"GeneratedSQL": [statement_for]}, data_dir=data_dir) as server:
-        yield server
-
-
-def url_of(server: Served) -> str:
-    return str(server.http.base_url).rstrip("/")
+# The model counts the orders, and asks back who is the best.
+ANSWERS = {"GeneratedSQL": [statement_for]}
 
 
 @pytest.fixture
 def client(served: Served) -> Iterator[SyncLangGraphClient]:
-    with get_sync_client(url=url_of(served)) as client:
+    with get_sync_client(url=served.url) as client:
         yield client
 
 
@@ -215,7 +207,7 @@ def test_a_stream_has_the_events_of_each_mode(client: SyncLangGraphClient, threa
 
 def test_the_asynchronous_client_joins_and_forks(served: Served) -> None:
     async def talk() -> None:
-        async with get_client(url=url_of(served)) as client:
+        async with get_client(url=served.url) as client:
             thread = (await client.threads.create())["thread_id"]
             run = await client.runs.create(thread, "agent", input=ASKED)
             joined = await client.runs.join(thread, run["run_id"])
@@ -299,7 +291,7 @@ def test_a_run_is_cancelled_and_its_thread_is_as_it_was(
 ) -> None:
     begun, outcomes = statements
     answers = {"GeneratedSQL": [COUNT, {**COUNT, "sql": ENDLESS}]}
-    with serving(cache_dir, answers, **UNBOUNDED) as server, get_sync_client(url=url_of(server)) as client:
+    with serving(cache_dir, answers, **UNBOUNDED) as server, get_sync_client(url=server.url) as client:
         thread = client.threads.create()["thread_id"]
         client.runs.wait(thread, "agent", input=ASKED)
         before = client.threads.get_state(thread)
@@ -321,7 +313,7 @@ def test_a_client_that_leaves_ends_its_run_unless_it_says_otherwise(
     cache_dir: Path, route: str, continues: bool
 ) -> None:
     held = Held(lambda _: COUNT)
-    with serving(cache_dir, {"GeneratedSQL": [held]}) as server, get_sync_client(url=url_of(server)) as client:
+    with serving(cache_dir, {"GeneratedSQL": [held]}) as server, get_sync_client(url=server.url) as client:
         thread = client.threads.create()["thread_id"]
         body = {"assistant_id": "agent", "input": ASKED, **({"on_disconnect": "continue"} if continues else {})}
         with leaving(server, f"/threads/{thread}/runs/{route}", body):
@@ -341,7 +333,7 @@ def test_a_run_that_takes_too_long_ends_with_an_error(
 ) -> None:
     answers = {"GeneratedSQL": [{**COUNT, "sql": ENDLESS}]}
     settings = {**UNBOUNDED, "max_question_s": 1}
-    with serving(cache_dir, answers, **settings) as server, get_sync_client(url=url_of(server)) as client:
+    with serving(cache_dir, answers, **settings) as server, get_sync_client(url=server.url) as client:
         thread = client.threads.create()["thread_id"]
         events = [*client.runs.stream(thread, "agent", input=ASKED)]
         with pytest.raises(Exception, match="request_timeout"):
@@ -354,9 +346,9 @@ def test_threads_runs_and_limits_are_those_of_a_tenant(cache_dir: Path) -> None:
     tenants = {"acme": {"questions_per_minute": 2}, "beta": {}}
     with (
         serving(cache_dir, api_keys=KEYS, tenants=tenants) as server,
-        get_sync_client(url=url_of(server), api_key=ACME) as acme,
-        get_sync_client(url=url_of(server), api_key=BETA) as beta,
-        get_sync_client(url=url_of(server), api_key=None) as nobody,
+        get_sync_client(url=server.url, api_key=ACME) as acme,
+        get_sync_client(url=server.url, api_key=BETA) as beta,
+        get_sync_client(url=server.url, api_key=None) as nobody,
     ):
         thread = acme.threads.create()["thread_id"]
         run = acme.runs.create(thread, "agent", input=ASKED)
@@ -418,7 +410,7 @@ def test_a_remote_graph_is_a_node_of_another(client: SyncLangGraphClient) -> Non
 @pytest.mark.heavy
 @pytest.mark.process
 def test_the_client_for_javascript(served: Served) -> None:
-    assert node("ask.mjs", url_of(served)) == {
+    assert node("ask.mjs", served.url) == {
         "options": ["by orders", "by amount"],
         "answered": BY_AMOUNT,
         "states": 2,

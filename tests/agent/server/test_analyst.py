@@ -16,12 +16,8 @@ from tests.support.databases import make_database
 ROUTES = ["invoke", "batch", "stream", "stream_events"]
 
 
-@pytest.fixture(scope="module")
-def shared_server(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A server whose model asks for the returns by account."""
-    answers = {"AnalystStep": [query_or_finish]}
-    with serving(cache_dir, answers, data_dir=tmp_path_factory.mktemp("served")) as server:
-        yield server
+# The model asks for the returns by account.
+ANSWERS = {"AnalystStep": [query_or_finish]}
 
 
 @pytest.fixture

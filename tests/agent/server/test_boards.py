@@ -11,18 +11,17 @@ import pytest
 
 from datasphinx.agent.sample.shop import shop_url
 from datasphinx.agent.server.boards import INTERVALS, ScheduledRefreshes
-from datasphinx.agent.server.keys import hash_of
 from datasphinx.agent.server.tenants import Tenants, open_tenant
 from datasphinx.agent.storage.boards import claim_due
 from tests.agent.record.stores import fresh_url
 from tests.agent.server.asking import QUESTION, ROWS, query_or_finish, text_of
+from tests.agent.server.keys import ACME, BETA, KEYS
 from tests.agent.server.serving import ASKED, Served, serving
 from tests.agent.tools.conftest import RETURNS
 from tests.support.databases import make_table, url
 
 COUNT = "SELECT COUNT(*) AS n FROM things"
 HOUR_S = 3600
-KEYS = {"acme": hash_of("dsk_acme"), "beta": hash_of("dsk_beta")}
 
 
 @pytest.fixture
@@ -195,7 +194,7 @@ def test_tenants_have_their_own_boards_and_quota_applies(cache_dir: Path, tmp_pa
         "tenants": {"acme": {"questions_per_minute": 3}, "beta": {}},
         "data_dir": tmp_path / "data",
     }
-    acme, beta = {"X-API-Key": "dsk_acme"}, {"X-API-Key": "dsk_beta"}
+    acme, beta = {"X-API-Key": ACME}, {"X-API-Key": BETA}
     with serving(cache_dir, {"GeneratedSQL": [{"sql": COUNT}]}, **settings) as server:
         path, pin = pinned(server, **acme)
         assert server.http.get("/boards").status_code == 401
@@ -283,7 +282,7 @@ def test_values_of_secret_columns_are_not_stored(cache_dir: Path, tmp_path: Path
 
 def test_a_changed_row_rule_hides_results_computed_before(cache_dir: Path, tmp_path: Path, things: Path) -> None:
     settings: dict[str, Any] = {"api_keys": KEYS, "data_dir": tmp_path / "data"}
-    answers, headers = {"GeneratedSQL": [{"sql": COUNT}]}, {"X-API-Key": "dsk_acme"}
+    answers, headers = {"GeneratedSQL": [{"sql": COUNT}]}, {"X-API-Key": ACME}
     rules = {"url": url(things), "row_rules": {"things": "thing = :place"}, "row_parameters": {"place": "north"}}
     with serving(cache_dir, answers, sources={"things": rules}, **settings) as server:
         path, pin = pinned(server, **headers)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.agent.server.asking import query_or_finish, statement_for
-from tests.agent.server.serving import COUNT, Served, serving
+from tests.agent.server.serving import COUNT, Served
 from tests.conftest import VALID
 from tests.support.best_customer import BY_AMOUNT
 from tests.support.fake_openai import FakeOpenAI
@@ -63,16 +63,8 @@ def installed_python(name: str, folder: Path) -> Path:
     return path
 
 
-@pytest.fixture(scope="module")
-def shared_server(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A server that counts the orders, and asks back who is the best."""
-    data_dir = tmp_path_factory.mktemp("served")
-    with serving(cache_dir, {"GeneratedSQL": [statement_for]}, data_dir=data_dir) as server:
-        yield server
-
-
-def url_of(server: Served) -> str:
-    return str(server.http.base_url).rstrip("/")
+# The model counts the orders, and asks back who is the best.
+ANSWERS = {"GeneratedSQL": [statement_for]}
 
 
 def shown_by(python: Path, program: str, *arguments: str, **environment: str) -> dict[str, Any]:
@@ -91,7 +83,7 @@ def shown_by(python: Path, program: str, *arguments: str, **environment: str) ->
 def test_a_client_over_http(served: Served, environment: Callable[[str], Path], program: str) -> None:
     # The adapters do not work with version 2 of MCP's package, which fastmcp needs.
     python = environment("requirements-mcp1" if program == "mcp_langchain" else "requirements")
-    assert shown_by(python, program, url_of(served)) == OVER_HTTP[program]
+    assert shown_by(python, program, served.url) == OVER_HTTP[program]
 
 
 @pytest.mark.parametrize("program", IN_PROCESS)
@@ -112,17 +104,17 @@ def test_an_application_or_checker_of_the_python_api(
 
 
 def test_the_mcp_client_for_typescript(served: Served) -> None:
-    shown = node("mcp.mjs", url_of(served))
+    shown = node("mcp.mjs", served.url)
     assert shown == {"forms": 1, "progress": True, "tools": TOOLS, "sql": BY_AMOUNT, "error": True}
 
 
 def test_the_client_of_ag_ui_for_javascript(served: Served) -> None:
-    shown = node("agui.mjs", url_of(served))
+    shown = node("agui.mjs", served.url)
     assert shown == {"steps": True, "answer": "Orders: 10,127", "reason": "input_required", "answered": True}
 
 
 def test_the_inspector(served: Served) -> None:
-    command = ("node_modules/.bin/mcp-inspector-cli", "--cli", f"{url_of(served)}/mcp", "--transport", "http")
+    command = ("node_modules/.bin/mcp-inspector-cli", "--cli", f"{served.url}/mcp", "--transport", "http")
     listed = run_in(*command, "--method", "tools/list", folder=installed())
     assert len(json.loads(listed.stdout)["tools"]) == TOOLS, listed.stderr
     asked = ("--tool-name", "datasphinx_ask", "--tool-arg", "question=How many orders were placed?")

@@ -2,22 +2,17 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.agent.server.asking import QUESTION, ROWS, kept, query_or_finish, upload
-from tests.agent.server.serving import Served, serving
+from tests.agent.server.serving import Served
 from tests.agent.tools.conftest import RETURNS
 
-
-@pytest.fixture(scope="module")
-def shared_server(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A server whose model asks for the returns by account, and that takes small files alone."""
-    given = {"max_upload_bytes": 50_000, "data_dir": tmp_path_factory.mktemp("served")}
-    with serving(cache_dir, {"AnalystStep": [query_or_finish]}, **given) as server:
-        yield server
+# The model asks for the returns by account.
+ANSWERS = {"AnalystStep": [query_or_finish]}
+SETTINGS = {"max_upload_bytes": 50_000}
 
 
 @pytest.fixture

@@ -11,9 +11,10 @@ import httpx
 import pytest
 
 from datasphinx.agent.server.app import create_app
-from datasphinx.agent.server.keys import hash_of, new_key
+from datasphinx.agent.server.keys import hash_of
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
+from tests.agent.server.keys import ACME, BETA, KEYS
 from tests.agent.server.serving import Served, running, serving
 from tests.support.databases import make_table, url
 from tests.support.eventually import eventually
@@ -146,9 +147,7 @@ def test_a_broken_store_is_named(cache_dir: Path, tmp_path: Path) -> None:
 
 # A server with keys
 
-ACME, BETA = new_key(), new_key()
-KEYS = {"acme": hash_of(ACME), "beta": hash_of(BETA)}
-OPERATORS = tuple(KEYS.values())
+OPERATORS = (hash_of(ACME), hash_of(BETA))
 
 
 def ruled(path: Path) -> dict[str, Any]:

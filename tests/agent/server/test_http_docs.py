@@ -5,7 +5,6 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -14,7 +13,7 @@ from ag_ui.core import Event
 from pydantic import TypeAdapter
 
 from tests.agent.server.asking import statement_for
-from tests.agent.server.serving import COUNT, Served, serving
+from tests.agent.server.serving import COUNT, Served
 from tests.support.databases import make_table
 from tests.support.generated_docs import ROOT
 
@@ -24,16 +23,13 @@ CURL = re.findall(r"^curl .*$", PAGE, re.MULTILINE)
 PROGRAMS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 
-@pytest.fixture(scope="module")
-def shared_server(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A server that counts the orders, and asks back who is the best."""
-    data_dir = tmp_path_factory.mktemp("served")
-    with serving(cache_dir, {"GeneratedSQL": [statement_for]}, run_sql=True, data_dir=data_dir) as server:
-        yield server
+# The model counts the orders, and asks back who is the best.
+ANSWERS = {"GeneratedSQL": [statement_for]}
+SETTINGS = {"run_sql": True}
 
 
 def here(text: str, server: Served) -> str:
-    return text.replace("http://127.0.0.1:8000", str(server.http.base_url).rstrip("/"))
+    return text.replace("http://127.0.0.1:8000", server.url)
 
 
 @pytest.mark.process

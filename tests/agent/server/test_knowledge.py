@@ -7,11 +7,9 @@ import pytest
 
 from datasphinx.agent.errors import ConfigurationError
 from datasphinx.agent.server.keys import hash_of
+from tests.agent.server.keys import ACME, BETA, KEYS
 from tests.agent.server.serving import serving
 from tests.support.databases import make_table, url
-
-ACME, BETA = "dsk_acme", "dsk_beta"
-KEYS = {"acme": hash_of(ACME), "beta": hash_of(BETA)}
 
 
 def knowledge(folder: Path, text: str) -> Path:

@@ -11,17 +11,16 @@ import httpx
 import pytest
 
 from datasphinx.agent.record.store import Store, sqlite_url
-from datasphinx.agent.server.keys import hash_of, new_key
 from datasphinx.agent.server.quota import UsageStore
 from datasphinx.agent.storage.database import SharedDatabase
 from tests.agent.record.stores import fresh_url
+from tests.agent.server.keys import ACME, BETA, KEYS
 from tests.agent.server.serving import ASKED, COUNT
 from tests.support.fake_openai import FakeOpenAI
 from tests.support.server_process import ServerProcess, server_process
 
 pytestmark = [pytest.mark.heavy, pytest.mark.process]
 
-KEYS = {name: new_key() for name in ("acme", "beta")}
 AT_ONCE = 60
 
 
@@ -34,7 +33,7 @@ class Together:
     def ask(self, number: int, tenant: str = "acme") -> httpx.Response:
         """Ask a server by turns."""
         url = f"{self.servers[number % 2].url}/agent/invoke"
-        headers = {"Authorization": f"Bearer {KEYS[tenant]}"}
+        headers = {"Authorization": f"Bearer {ACME if tenant == 'acme' else BETA}"}
         return httpx.post(url, json={"input": ASKED}, headers=headers, timeout=60, verify=False)
 
     def ask_at_once(self, count: int) -> list[httpx.Response]:
@@ -50,7 +49,7 @@ def together(request: pytest.FixtureRequest, cache_dir: Path, tmp_path: Path) ->
         def start(**limits: Any) -> Together:
             folders = [tmp_path / "one", tmp_path / "other"]
             given = {
-                "DATASPHINX_API_KEYS": json.dumps({name: hash_of(key) for name, key in KEYS.items()}),
+                "DATASPHINX_API_KEYS": json.dumps(KEYS),
                 "DATASPHINX_TENANTS": json.dumps({"acme": limits, "beta": {}}),
                 "DATASPHINX_CACHE_DIR": str(cache_dir),
                 "DATASPHINX_LLM_BASE_URL": model.base_url,

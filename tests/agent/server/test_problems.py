@@ -83,7 +83,7 @@ def test_a_page_of_another_site_gets_nothing(served: Served, headers: dict[str, 
 
 
 def test_a_page_of_this_server_is_answered(served: Served) -> None:
-    own = str(served.http.base_url).rstrip("/")
+    own = served.url
     assert served.http.post("/agent/invoke", json={"input": ASKED}, headers={"Origin": own}).is_success
 
 

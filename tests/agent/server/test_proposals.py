@@ -7,11 +7,9 @@ from typing import Any
 import pytest
 
 from datasphinx.agent.server.keys import hash_of
+from tests.agent.server.keys import OTHER, REVIEWED_KEYS, REVIEWER, USER, request
 from tests.agent.server.serving import Served, serving
 from tests.support.databases import make_table, url
-
-USER, REVIEWER, OTHER = "dsk_user", "dsk_reviewer", "dsk_other"
-KEYS = {"acme": [hash_of(USER), hash_of(REVIEWER)], "beta": hash_of(OTHER)}
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +22,7 @@ def site(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         (folder / name).mkdir()
     settings: dict[str, Any] = {
         "sources": sources,
-        "api_keys": KEYS,
+        "api_keys": REVIEWED_KEYS,
         "review_keys": [hash_of(REVIEWER), hash_of(OTHER)],
         "tenants": {name: {"sources": [name]} for name in sources},
         "record_url": f"sqlite:///{folder / 'record.sqlite'}",
@@ -33,16 +31,6 @@ def site(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     answers = {"GeneratedSQL": [{"sql": "SELECT COUNT(*) AS n FROM things"}]}
     with serving(cache_dir, answers, **settings) as server:
         yield server, folder / "acme"
-
-
-def request(server: Served, key: str, path: str, body: Any = None) -> Any:
-    """Return the status and the body of a request; a POST if there is a body to send."""
-    headers = {"X-API-Key": key}
-    if body is None:
-        response = server.http.get(path, headers=headers)
-    else:
-        response = server.http.post(path, json=body, headers=headers)
-    return response.status_code, response.json()
 
 
 def test_feedback_is_proposed_reviewed_and_used(site: tuple[Served, Path]) -> None:
@@ -149,7 +137,7 @@ def test_a_code_is_explained_once_by_a_reviewer(cache_dir: Path, tmp_path: Path)
     (folder / "tables.yml").write_text(tables)
     sources = {"it": {"url": url(parcels), "knowledge": str(folder)}, "bare": {"url": url(parcels)}}
     sql = {"sql": "SELECT COUNT(*) AS n FROM things WHERE kind = 'X'"}
-    keys = {"api_keys": {"acme": [hash_of(USER), hash_of(REVIEWER)]}, "review_keys": [hash_of(REVIEWER)]}
+    keys = {"api_keys": REVIEWED_KEYS, "review_keys": [hash_of(REVIEWER)]}
     with serving(cache_dir, {"GeneratedSQL": [sql]}, sources=sources, data_dir=tmp_path / "data", **keys) as server:
 
         def kind(key: str) -> tuple[bool, dict[str, str]]:

@@ -1,6 +1,5 @@
 """Reports over HTTP: events with each part as it is answered, tenants, chat applications and MCP."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from tests.agent.server.keys import ACME, KEYS, as_
 from tests.agent.server.mcp.clients import call, code_of, content
 from tests.agent.server.serving import Served, serving
 
-SCRIPT: dict[str, Any] = {
+ANSWERS: dict[str, Any] = {
     "ReportPlan": [PLAN],
     "ReportReview": [{"questions": []}],
     "WrittenReport": [WRITTEN],
@@ -22,10 +21,7 @@ SCRIPT: dict[str, Any] = {
 }
 
 
-@pytest.fixture(scope="module")
-def shared_server(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serving(cache_dir, SCRIPT, data_dir=tmp_path_factory.mktemp("served"), enable_sql_validation=False) as server:
-        yield server
+SETTINGS = {"enable_sql_validation": False}
 
 
 def report(server: Served, **given: Any) -> list[tuple[str, Any]]:
@@ -64,7 +60,7 @@ def test_a_plan_is_approved_on_its_thread(served: Served) -> None:
 
 def test_a_removed_source_ends_the_report_with_its_error(cache_dir: Path) -> None:
     shop = {"url": shop_url(cache_dir)}
-    with serving(cache_dir, SCRIPT, enable_sql_validation=False, sources={"shop": shop}) as server:
+    with serving(cache_dir, ANSWERS, enable_sql_validation=False, sources={"shop": shop}) as server:
         *_, (_, asked) = report(server, question=REQUEST, source="shop", approve_plan=True)
         server.services.replace_sources({"other": server.services.settings_of("shop")})
         given = {"thread_id": asked["thread_id"], "clarification_answer": "1"}
@@ -93,7 +89,7 @@ def test_the_tool_of_mcp(served: Served) -> None:
 
 def test_a_report_counts_against_the_quota_of_its_tenant(cache_dir: Path) -> None:
     tenants = {"acme": TenantSettings(questions_per_minute=1), "beta": TenantSettings()}
-    with serving(cache_dir, SCRIPT, enable_sql_validation=False, api_keys=KEYS, tenants=tenants) as server:
+    with serving(cache_dir, ANSWERS, enable_sql_validation=False, api_keys=KEYS, tenants=tenants) as server:
         assert server.http.post("/report", json={"question": REQUEST}).status_code == 401
         with as_(server, ACME) as client:
             statuses = [client.post("/report", json={"question": REQUEST}).status_code for _ in range(2)]

@@ -121,7 +121,7 @@ def test_what_cannot_be_answered_is_refused(served: Served, change: dict[str, An
 
 def test_the_agents_sdk_asks_follows_up_and_streams(served: Served) -> None:
     async def talk() -> list[str]:
-        async with AsyncOpenAI(base_url=f"{served.http.base_url}/v1".replace("//v1", "/v1"), api_key=ACME) as chat:
+        async with AsyncOpenAI(base_url=f"{served.url}/v1", api_key=ACME) as chat:
             model = agents.OpenAIResponsesModel("datasphinx/shop", openai_client=chat)
             agent = agents.Agent("analyst", instructions="Be brief.", model=model)
             config = agents.RunConfig(tracing_disabled=True)

@@ -10,16 +10,14 @@ from typing import Any
 import httpx
 import pytest
 
-from datasphinx.agent.server.keys import hash_of, new_key
 from tests.agent.record.stores import fresh_url
 from tests.agent.server.asking import QUESTION, ROWS, query_or_finish
+from tests.agent.server.keys import ACME, BETA, KEYS
 from tests.agent.tools.conftest import RETURNS
 from tests.support.fake_openai import FakeOpenAI
 from tests.support.server_process import ServerProcess, server_process
 
 pytestmark = [pytest.mark.heavy, pytest.mark.process, pytest.mark.postgres]
-
-KEYS = {name: new_key() for name in ("acme", "beta")}
 
 
 class Message:
@@ -36,7 +34,7 @@ def servers(cache_dir: Path, tmp_path: Path) -> Iterator[list[ServerProcess]]:
     """Two servers with one PostgreSQL and nothing else in common."""
     with fresh_url("postgres", tmp_path) as url, FakeOpenAI(default=said) as model, ExitStack() as stack:
         given = {
-            "DATASPHINX_API_KEYS": json.dumps({name: hash_of(key) for name, key in KEYS.items()}),
+            "DATASPHINX_API_KEYS": json.dumps(KEYS),
             "DATASPHINX_THREADS_URL": url,
             "DATASPHINX_RECORD_URL": url,
             "DATASPHINX_LLM_BASE_URL": model.base_url,
@@ -56,7 +54,7 @@ def by_turns(servers: list[ServerProcess]) -> Iterator[Any]:
     urls = cycle(server.url for server in servers)
 
     def send(method: str, path: str, tenant: str = "acme", **given: Any) -> httpx.Response:
-        headers = {"Authorization": f"Bearer {KEYS[tenant]}"}
+        headers = {"Authorization": f"Bearer {ACME if tenant == 'acme' else BETA}"}
         return httpx.request(method, next(urls) + path, headers=headers, timeout=60, verify=False, **given)
 
     yield send

@@ -5,12 +5,11 @@ from typing import Any
 
 import pytest
 
-from datasphinx.agent.server.keys import hash_of, new_key
+from tests.agent.server.keys import ACME, KEYS
 from tests.agent.server.serving import ASKED, Served, serving
 from tests.support.databases import make_table, url
 
 COUNT_THINGS = {"sql": "SELECT COUNT(*) AS n FROM things", "assumptions": [], "off_topic": False}
-KEY = new_key()
 
 
 def listed(server: Served, **headers: str) -> list[str]:
@@ -29,8 +28,8 @@ def test_the_sample_shop_can_be_named(served: Served) -> None:
 
 
 def test_with_keys_the_sample_shop_can_be_named_too(cache_dir: Path, tmp_path: Path) -> None:
-    with serving(cache_dir, api_keys={"acme": hash_of(KEY)}, data_dir=tmp_path / "data") as server:
-        headers = {"X-API-Key": KEY}
+    with serving(cache_dir, api_keys=KEYS, data_dir=tmp_path / "data") as server:
+        headers = {"X-API-Key": ACME}
         answers = {
             name: server.http.post("/agent/invoke", json={"input": {**ASKED, "source": name}}, headers=headers).json()[
                 "output"

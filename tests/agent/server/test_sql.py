@@ -9,12 +9,12 @@ import pytest
 from datasphinx.agent.conversation.threads import open_threads
 from datasphinx.agent.messages import Message
 from datasphinx.agent.server.keys import hash_of
+from tests.agent.server.keys import OTHER, REVIEWED_KEYS, REVIEWER, USER, request
 from tests.agent.server.serving import COUNT, Served, serving
 from tests.agent.walk import correction
 from tests.conftest import VALID
 from tests.support.databases import make_table, url
 
-USER, REVIEWER, OTHER = "dsk_user", "dsk_reviewer", "dsk_other"
 ROWS = [["north", "a@x"], ["south", "b@x"], ["north", "c@x"]]
 NORTH = "SELECT area FROM things ORDER BY area"
 
@@ -32,7 +32,7 @@ def site(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
             "shop": {"url": url(things), "knowledge": str(folder / "knowledge"), "row_rules": rules},
             "plain": {"url": url(things)},
         },
-        "api_keys": {"acme": [hash_of(USER), hash_of(REVIEWER)], "beta": hash_of(OTHER)},
+        "api_keys": REVIEWED_KEYS,
         "review_keys": [hash_of(REVIEWER)],
         "tenants": {
             "acme": {"sources": ["shop"], "row_parameters": {"area": "north"}},
@@ -43,13 +43,6 @@ def site(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     }
     with serving(cache_dir, **settings) as server:
         yield server
-
-
-def request(server: Served, key: str, path: str, body: Any = None) -> Any:
-    headers = {"X-API-Key": key} if key else {}
-    sent = {"json": body} if body is not None else {}
-    response = server.http.request("GET" if body is None else "POST", path, headers=headers, **sent)
-    return response.status_code, response.json()
 
 
 def test_statement_runs_with_row_rules_and_is_marked_on_the_record(site: Served) -> None:

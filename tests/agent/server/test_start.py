@@ -8,11 +8,9 @@ from typing import Any
 import httpx
 import pytest
 
-from datasphinx.agent.server.keys import hash_of, new_key
+from tests.agent.server.keys import ACME, BETA, KEYS
 from tests.agent.server.serving import Served, serving
 from tests.support.databases import make_table, url
-
-ACME, BETA = new_key(), new_key()
 
 
 def get(server: Served, path: str, key: str = "", **params: str) -> httpx.Response:
@@ -96,7 +94,7 @@ def test_row_rules_hold(cache_dir: Path, tmp_path: Path, shop: dict[str, Any]) -
     rules = {"sales": "region = :region", "notes": "deny"}
     settings = {
         "sources": {"shop": {**shop, "row_rules": rules}, "books": shop},
-        "api_keys": {"acme": hash_of(ACME), "beta": hash_of(BETA)},
+        "api_keys": KEYS,
         "tenants": {
             "acme": {"sources": ["shop"], "row_parameters": {"region": "nowhere"}},
             "beta": {"sources": ["shop"], "row_parameters": {"region": "south"}},

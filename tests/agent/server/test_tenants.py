@@ -4,7 +4,6 @@ import io
 import json
 import logging
 import shlex
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -36,19 +35,9 @@ def ask(client: httpx.Client, **given: Any) -> dict[str, Any]:
     return response.json()["output"]
 
 
-@pytest.fixture(scope="module")
-def shared_server(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A server with two tenants, whose model counts the orders by status."""
-    given = {"api_keys": KEYS, "operate_keys": hash_of(ACME), "clarify": "never"}
-    given["data_dir"] = tmp_path_factory.mktemp("served")
-    with serving(cache_dir, {"GeneratedSQL": [BY_STATUS]}, **given) as server:
-        yield server
-
-
-@pytest.fixture
-def keyed(served: Served) -> Served:
-    """The server with two tenants, as if its model had not been called."""
-    return served
+# The model counts the orders by status.
+ANSWERS = {"GeneratedSQL": [BY_STATUS]}
+SETTINGS = {"api_keys": KEYS, "operate_keys": hash_of(ACME), "clarify": "never"}
 
 
 # Who is let in
@@ -57,7 +46,7 @@ def keyed(served: Served) -> Served:
 @pytest.mark.parametrize(
     "headers", [{}, {"X-API-Key": "dsk_wrong"}, {"Authorization": "Basic eDp5"}, {"X-API-Key": "é"}]
 )
-def test_without_a_key_nothing_is_answered(keyed: Served, headers: dict[str, str]) -> None:
+def test_without_a_key_nothing_is_answered(served: Served, headers: dict[str, str]) -> None:
     given = {name: value.encode() for name, value in headers.items()}
     for path in (
         "/sources",
@@ -67,22 +56,22 @@ def test_without_a_key_nothing_is_answered(keyed: Served, headers: dict[str, str
         "/threads/x",
         "/nowhere",
     ):
-        response = keyed.http.get(path, headers=given)
+        response = served.http.get(path, headers=given)
         assert (response.status_code, response.json()["code"]) == (401, "key_missing"), path
         assert response.headers["www-authenticate"] == "Bearer"
-    assert keyed.http.post("/agent/invoke", json={"input": ASKED}, headers=given).status_code == 401
-    assert not keyed.model.calls
+    assert served.http.post("/agent/invoke", json={"input": ASKED}, headers=given).status_code == 401
+    assert not served.model.calls
 
 
-def test_what_shows_nothing_of_anybody_is_open(keyed: Served) -> None:
-    assert keyed.http.get("/healthz").status_code == 200
-    assert keyed.http.get("/readyz").json() == {"status": "ready"}
-    with as_(keyed, ACME) as acme:
+def test_what_shows_nothing_of_anybody_is_open(served: Served) -> None:
+    assert served.http.get("/healthz").status_code == 200
+    assert served.http.get("/readyz").json() == {"status": "ready"}
+    with as_(served, ACME) as acme:
         assert acme.get("/readyz").json()["stores"]
 
 
-def test_metrics_and_health_details_need_a_key_for_operators(keyed: Served) -> None:
-    with as_(keyed, ACME) as acme, as_(keyed, BETA) as beta:
+def test_metrics_and_health_details_need_a_key_for_operators(served: Served) -> None:
+    with as_(served, ACME) as acme, as_(served, BETA) as beta:
         assert acme.get("/metrics").status_code == 200
         refused = beta.get("/metrics")
         assert beta.get("/readyz").json() == {"status": "ready"}
@@ -90,13 +79,13 @@ def test_metrics_and_health_details_need_a_key_for_operators(keyed: Served) -> N
 
 
 @pytest.mark.parametrize("header", ["Authorization", "X-API-Key"])
-def test_a_key_comes_in_either_header(keyed: Served, header: str) -> None:
+def test_a_key_comes_in_either_header(served: Served, header: str) -> None:
     value = f"bearer {ACME}" if header == "Authorization" else ACME
-    assert keyed.http.get("/sources", headers={header: value}).status_code == 200
+    assert served.http.get("/sources", headers={header: value}).status_code == 200
 
 
-def test_other_machines_and_sites_may_ask_with_a_key(keyed: Served) -> None:
-    with as_(keyed, ACME, Host="data.example", Origin="https://elsewhere.example") as acme:
+def test_other_machines_and_sites_may_ask_with_a_key(served: Served) -> None:
+    with as_(served, ACME, Host="data.example", Origin="https://elsewhere.example") as acme:
         response = acme.get("/sources")
     assert response.status_code == 200 and "access-control-allow-origin" not in response.headers
 
@@ -147,8 +136,8 @@ def test_a_new_key_is_printed_once_with_its_hash(run: Run) -> None:
 
 
 @pytest.mark.heavy
-def test_nothing_of_another_is_found(keyed: Served) -> None:
-    with as_(keyed, ACME) as acme, as_(keyed, BETA) as beta:
+def test_nothing_of_another_is_found(served: Served) -> None:
+    with as_(served, ACME) as acme, as_(served, BETA) as beta:
         output = ask(acme, question="How many orders by status?", output_type="plot")
         made = acme.post("/files", files={"file": ("returns.csv", io.BytesIO(RETURNS.encode()))}).json()
         thread, trace = output["thread_id"], output["audit"]["trace_id"]

@@ -9,12 +9,11 @@ import httpx
 import pytest
 
 from datasphinx.agent.conversation.threads import open_threads
-from datasphinx.agent.server.keys import hash_of, new_key
 from tests.agent.record.stores import fresh_url
 from tests.agent.server.issuers import AUDIENCE, issuing
+from tests.agent.server.keys import ACME, BETA, KEYS, as_
 from tests.agent.server.serving import ASKED, COUNT, Served, serving
 
-ACME, BETA = new_key(), new_key()
 OTHER = "0" * 32
 ON_POSTGRES = pytest.param("postgres", marks=[pytest.mark.postgres, pytest.mark.heavy])
 ON_EVERY_STORE = pytest.mark.parametrize("store", ["sqlite", ON_POSTGRES], indirect=True)
@@ -28,11 +27,6 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, 
         return
     with fresh_url("postgres", tmp_path) as empty:
         yield {"data_dir": tmp_path, "threads_url": empty}
-
-
-def as_(server: Served, credential: str) -> httpx.Client:
-    headers = {"Authorization": f"Bearer {credential}"}
-    return httpx.Client(base_url=server.http.base_url, headers=headers, timeout=30, verify=False)
 
 
 def ask(client: httpx.Client, question: str, **given: Any) -> str:
@@ -120,8 +114,7 @@ def test_unknown_conversations_are_not_changed(served: Served) -> None:
 
 @ON_EVERY_STORE
 def test_tenants_see_their_own_conversations(cache_dir: Path, store: dict[str, Any]) -> None:
-    keys = {"acme": hash_of(ACME), "beta": hash_of(BETA)}
-    with serving(cache_dir, api_keys=keys, **store) as server, as_(server, ACME) as acme, as_(server, BETA) as beta:
+    with serving(cache_dir, api_keys=KEYS, **store) as server, as_(server, ACME) as acme, as_(server, BETA) as beta:
         thread = ask(acme, "How many orders were placed?")
         assert (titles(acme), titles(beta)) == (["How many orders were placed?"], [])
         assert beta.patch(f"/threads/{thread}", json={"title": "mine"}).status_code == 404

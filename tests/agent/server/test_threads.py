@@ -38,12 +38,8 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, 
         yield {"threads_url": empty}
 
 
-@pytest.fixture(scope="module")
-def shared_server(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A server whose model asks back what "the best" means, and else counts the orders."""
-    answers = {"GeneratedSQL": [asks_about_best]}
-    with serving(cache_dir, answers, data_dir=tmp_path_factory.mktemp("served")) as server:
-        yield server
+# The model asks back what "the best" means, and else counts the orders.
+ANSWERS = {"GeneratedSQL": [asks_about_best]}
 
 
 # A conversation

@@ -531,7 +531,7 @@ def test_prompts_contain_the_values_of_one_user(served: Served, issuer: Issuer) 
 def test_a_conversation_of_another_user_is_not_continued(served: Served, issuer: Issuer) -> None:
     answers = {}
     for region in ("north", "south"):
-        client = OpenAI(base_url=f"{served.http.base_url}/v1", api_key=analyst(issuer, region))
+        client = OpenAI(base_url=f"{served.url}/v1", api_key=analyst(issuer, region))
         messages: list[Any] = [{"role": "user", "content": "Which shoes?"}]
         completion = client.chat.completions.create(model="datasphinx/shop", messages=messages)
         answers[region] = completion.choices[0].message.content or ""

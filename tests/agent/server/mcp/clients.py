@@ -30,7 +30,7 @@ def talk(
 
     async def run() -> T:
         async with httpx2.AsyncClient(headers=sent, timeout=30, verify=False) as http:
-            transport = streamable_http_client(str(server.http.base_url.join("/mcp")), http_client=http)
+            transport = streamable_http_client(f"{server.url}/mcp", http_client=http)
             async with Client(transport, **options) as client:
                 try:
                     return await script(client)

@@ -10,13 +10,13 @@ import pytest
 from mcp import Client, MCPError
 from mcp_types import CallToolResult, ElicitResult, InputRequiredResult
 
-from datasphinx.agent.server.keys import hash_of, new_key
+from datasphinx.agent.server.keys import hash_of
+from tests.agent.server.keys import ACME, BETA, KEYS
 from tests.agent.server.mcp.clients import MODES, User, call, code_of, content, talk
 from tests.agent.server.serving import COUNT, Served, serving
 from tests.support.best_customer import BEST, BY_AMOUNT, asks_about_best
 from tests.support.databases import make_database, make_table, url
 
-ACME, BETA = new_key(), new_key()
 MARK = "zq7"
 """Part of each secret value."""
 PEOPLE = (
@@ -56,7 +56,7 @@ def shared_server(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     other = url(make_table(folder / "other", "thing TEXT", [[f"{MARK}thing"]], table="things"))
     settings = {
         "sources": {"shop": shop, "other": other},
-        "api_keys": {"acme": hash_of(ACME), "beta": (hash_of(BETA),)},
+        "api_keys": KEYS,
         "tenants": {
             "acme": {"sources": ["shop"], "row_parameters": {"region": "north"}},
             "beta": {"sources": ["shop", "other"], "row_parameters": {"region": "south"}},
@@ -143,7 +143,6 @@ def test_a_session_belongs_to_the_tenant_that_opened_it(served: Served) -> None:
 
 
 def test_the_state_of_a_repeated_call_is_that_of_the_tenant_and_the_call(cache_dir: Path, tmp_path: Path) -> None:
-    keys = {"acme": hash_of(ACME), "beta": hash_of(BETA)}
     asked, form = {"question": BEST}, {"clarification": ElicitResult(action="accept", content={"option": "by amount"})}
 
     async def begin(client: Client) -> str:
@@ -151,7 +150,7 @@ def test_the_state_of_a_repeated_call_is_that_of_the_tenant_and_the_call(cache_d
         assert isinstance(result, InputRequiredResult) and result.request_state
         return result.request_state
 
-    with serving(cache_dir, {"GeneratedSQL": [asks_about_best]}, api_keys=keys, data_dir=tmp_path) as server:
+    with serving(cache_dir, {"GeneratedSQL": [asks_about_best]}, api_keys=KEYS, data_dir=tmp_path) as server:
         state = talk(server, begin, key=ACME, elicitation_callback=User())
 
         def repeat(key: str, given: dict[str, str]) -> CallToolResult:
