@@ -27,6 +27,7 @@ FOUR_ENGINES = [
     pytest.param("mysql", marks=pytest.mark.mysql),
 ]
 STORES = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
+ON_EVERY_STORE = pytest.mark.parametrize("store", STORES, indirect=True)
 
 
 def administer(engine: Engine, *statements: str) -> None:

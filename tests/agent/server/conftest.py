@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from datasphinx.agent.sql import execute
+from tests.agent.record.stores import fresh_url
 from tests.agent.server.serving import Served, serving
+from tests.support.databases import make_table
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +31,19 @@ def served(shared_server: Served) -> Served:
     """The server of the file, as if its model had not been called."""
     shared_server.model.calls.clear()
     return shared_server
+
+
+@pytest.fixture
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, Any]]:
+    """Settings that name an empty store of threads, in a file or in a database of PostgreSQL."""
+    with fresh_url(request.param, tmp_path) as url:
+        yield {"data_dir": tmp_path, **({"threads_url": url} if request.param == "postgres" else {})}
+
+
+@pytest.fixture
+def things(tmp_path: Path) -> Path:
+    """A database with one table of two rows."""
+    return make_table(tmp_path, "thing TEXT", [["north"], ["south"]])
 
 
 @pytest.fixture

@@ -11,13 +11,12 @@ import httpx
 import pytest
 from langgraph_sdk import get_client, get_sync_client
 
-from tests.agent.record.stores import fresh_url
 from tests.agent.server.asking import HOW_MANY, statement_for
 from tests.agent.server.keys import ACME, BETA, KEYS
 from tests.agent.server.leaving import Held
 from tests.agent.server.serving import ASKED, COUNT, Served, serving
 from tests.support.best_customer import BEST, BY_AMOUNT
-from tests.support.servers import STORES
+from tests.support.servers import ON_EVERY_STORE
 
 ENDS = ("completed", "failed", "interrupted")
 
@@ -138,16 +137,13 @@ def test_a_command_writes_input_keys_only(served: Served, thread: str, method: s
     assert served.http.post(f"/threads/{thread}/stream/events", json={"channels": ["thoughts"]}).status_code == 422
 
 
-@pytest.mark.parametrize("store", STORES)
+@ON_EVERY_STORE
 def test_a_stream_opened_at_another_process_says_where_the_run_is(
-    cache_dir: Path, tmp_path: Path, thread: str, store: str
+    cache_dir: Path, thread: str, store: dict[str, Any]
 ) -> None:
     held = Held(lambda _: COUNT)
     with ExitStack() as stack:
-        kept: dict[str, Any] = {"data_dir": tmp_path}
-        if store == "postgres":
-            kept["threads_url"] = stack.enter_context(fresh_url("postgres", tmp_path))
-        first, second = (stack.enter_context(serving(cache_dir, {"GeneratedSQL": [held]}, **kept)) for _ in range(2))
+        first, second = (stack.enter_context(serving(cache_dir, {"GeneratedSQL": [held]}, **store)) for _ in range(2))
         ask(first.http, thread, HOW_MANY)
         assert held.begun.wait(20)
         elsewhere = second.http.post(f"/threads/{thread}/stream/events", json={"channels": ["values"]})

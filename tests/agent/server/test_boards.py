@@ -18,16 +18,10 @@ from tests.agent.server.asking import QUESTION, ROWS, query_or_finish, text_of
 from tests.agent.server.keys import ACME, BETA, KEYS
 from tests.agent.server.serving import ASKED, Served, serving
 from tests.agent.tools.conftest import RETURNS
-from tests.support.databases import make_table, url
+from tests.support.databases import url
 
 COUNT = "SELECT COUNT(*) AS n FROM things"
 HOUR_S = 3600
-
-
-@pytest.fixture
-def things(tmp_path: Path) -> Path:
-    """A database with one table of two rows."""
-    return make_table(tmp_path, "thing TEXT", [["north"], ["south"]])
 
 
 @pytest.fixture

@@ -160,11 +160,6 @@ def ready(server: Served, key: str = "") -> tuple[int, dict[str, Any]]:
     return response.status_code, response.json()
 
 
-@pytest.fixture
-def things(tmp_path: Path) -> Path:
-    return make_table(tmp_path, "thing TEXT", [["north"]])
-
-
 def test_without_the_role_of_operators_only_the_status_is_shown(cache_dir: Path, things: Path) -> None:
     tenants = {"acme": {"sources": ["acme_sales"]}, "beta": {"sources": ["beta_sales"]}}
     named = {"acme_sales": url(things), "beta_sales": url(things)}

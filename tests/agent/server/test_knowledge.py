@@ -9,18 +9,13 @@ from datasphinx.agent.errors import ConfigurationError
 from datasphinx.agent.server.keys import hash_of
 from tests.agent.server.keys import ACME, BETA, KEYS
 from tests.agent.server.serving import serving
-from tests.support.databases import make_table, url
+from tests.support.databases import url
 
 
 def knowledge(folder: Path, text: str) -> Path:
     folder.mkdir(parents=True)
     (folder / "terms.yml").write_text(text, encoding="utf-8")
     return folder
-
-
-@pytest.fixture
-def things(tmp_path: Path) -> Path:
-    return make_table(tmp_path, "thing TEXT", [["north"]])
 
 
 def test_mistakes_are_reported_and_take_nothing_down(cache_dir: Path, tmp_path: Path, things: Path) -> None:

@@ -21,12 +21,10 @@ from tests.support.best_customer import ASKS, BEST, BY_AMOUNT
 from tests.support.eventually import eventually
 from tests.support.fake_openai import FakeOpenAI, Reply
 from tests.support.server_process import free_port, listens, sending, server_process
-from tests.support.servers import STORES
+from tests.support.servers import ON_EVERY_STORE
 from tests.support.under_load import HoldingModel, Said, ask_for, asking_back, check_own, go_on
 
 pytestmark = [pytest.mark.heavy, pytest.mark.process]
-
-BOTH_STORES = pytest.mark.parametrize("store", STORES, indirect=True)
 
 
 @pytest.fixture
@@ -57,11 +55,8 @@ def settings(cache_dir: Path, model: FakeOpenAI) -> dict[str, str]:
 @pytest.fixture
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, str]]:
     """Variables that name an empty store of threads and record."""
-    if request.param == "sqlite":
-        yield {}
-        return
-    with fresh_url("postgres", tmp_path) as url:
-        yield {"DATASPHINX_THREADS_URL": url, "DATASPHINX_RECORD_URL": url}
+    with fresh_url(request.param, tmp_path) as url:
+        yield {"DATASPHINX_THREADS_URL": url, "DATASPHINX_RECORD_URL": url} if request.param == "postgres" else {}
 
 
 def invoke(url: str, **given: Any) -> dict[str, Any]:
@@ -76,7 +71,7 @@ def all_of(client: socket.socket) -> bytes:
     return b"".join(iter(lambda: client.recv(65536), b""))
 
 
-@BOTH_STORES
+@ON_EVERY_STORE
 def test_threads_go_on_after_their_server_was_killed(
     settings: dict[str, str], store: dict[str, str], tmp_path: Path
 ) -> None:

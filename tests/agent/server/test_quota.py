@@ -9,29 +9,23 @@ import pytest
 from sqlalchemy import make_url
 
 from datasphinx.agent.errors import LimitReached, Unavailable
-from datasphinx.agent.record.store import sqlite_url
 from datasphinx.agent.server.quota import Quota, UsageCounter, UsageStore
 from datasphinx.agent.settings import TenantSettings
 from datasphinx.agent.storage.database import SharedDatabase
 from tests.agent.record.stores import fresh_url
 from tests.agent.sql.engines import POSTGRES_URL
 from tests.support.round_robin import RoundRobin
+from tests.support.servers import STORES
 
 MIDNIGHT = 86_400.0 * 20_000
-KEEPERS = pytest.mark.parametrize(
-    "opened", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)], indirect=True
-)
+KEEPERS = pytest.mark.parametrize("opened", STORES, indirect=True)
 Opened = Callable[[TenantSettings], Quota]
 
 
 @pytest.fixture
 def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opened]:
     """Opens the quota of one tenant, each time as another process has it."""
-    if request.param == "sqlite":
-        url = sqlite_url(tmp_path, "quota")
-        yield lambda allowed: Quota(UsageStore(SharedDatabase(url), "acme"), allowed)
-        return
-    with fresh_url("postgres", tmp_path) as url:
+    with fresh_url(request.param, tmp_path) as url:
         yield lambda allowed: Quota(UsageStore(SharedDatabase(url), "acme"), allowed)
 
 

@@ -3,11 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.agent.server.keys import ACME, KEYS
 from tests.agent.server.serving import ASKED, Served, serving
-from tests.support.databases import make_table, url
+from tests.support.databases import url
 
 COUNT_THINGS = {"sql": "SELECT COUNT(*) AS n FROM things", "assumptions": [], "off_topic": False}
 
@@ -42,16 +40,11 @@ def test_with_keys_the_sample_shop_can_be_named_too(cache_dir: Path, tmp_path: P
     assert answers["other"]["error"]["code"] == "source_not_found"
 
 
-@pytest.fixture
-def things(tmp_path: Path) -> str:
-    return url(make_table(tmp_path, "area TEXT", [["north"], ["south"]]))
-
-
 def test_a_default_source_without_a_name_can_be_named_as_it_is_listed(
-    cache_dir: Path, tmp_path: Path, things: str
+    cache_dir: Path, tmp_path: Path, things: Path
 ) -> None:
     with serving(
-        cache_dir, {"GeneratedSQL": [COUNT_THINGS]}, source=things, run_sql=True, data_dir=tmp_path / "data"
+        cache_dir, {"GeneratedSQL": [COUNT_THINGS]}, source=url(things), run_sql=True, data_dir=tmp_path / "data"
     ) as server:
         (name,) = listed(server)
         first = server.invoke(question="How many things?", source=name)
@@ -66,9 +59,9 @@ def test_a_default_source_without_a_name_can_be_named_as_it_is_listed(
 
 
 def test_each_configured_source_is_listed_and_can_be_named_beside_a_default_one(
-    cache_dir: Path, tmp_path: Path, things: str
+    cache_dir: Path, tmp_path: Path, things: Path
 ) -> None:
-    sources: dict[str, Any] = {"first": things, "second": things}
+    sources: dict[str, Any] = {"first": url(things), "second": url(things)}
     with serving(
         cache_dir, {"GeneratedSQL": [COUNT_THINGS]}, sources=sources, source="second", data_dir=tmp_path / "data"
     ) as server:

@@ -1,7 +1,6 @@
 """The list of a user's conversations: titles, search, renaming, deletion, and who sees what."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,6 @@ import httpx
 import pytest
 
 from datasphinx.agent.conversation.threads import open_threads
-from tests.agent.record.stores import fresh_url
 from tests.agent.server.issuers import AUDIENCE, issuing
 from tests.agent.server.keys import ACME, BETA, KEYS, as_
 from tests.agent.server.serving import ASKED, COUNT, Served, serving
@@ -17,16 +15,6 @@ from tests.agent.server.serving import ASKED, COUNT, Served, serving
 OTHER = "0" * 32
 ON_POSTGRES = pytest.param("postgres", marks=[pytest.mark.postgres, pytest.mark.heavy])
 ON_EVERY_STORE = pytest.mark.parametrize("store", ["sqlite", ON_POSTGRES], indirect=True)
-
-
-@pytest.fixture
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, Any]]:
-    """Settings that name an empty store of threads."""
-    if request.param == "sqlite":
-        yield {"data_dir": tmp_path}
-        return
-    with fresh_url("postgres", tmp_path) as empty:
-        yield {"data_dir": tmp_path, "threads_url": empty}
 
 
 def ask(client: httpx.Client, question: str, **given: Any) -> str:

@@ -3,7 +3,6 @@
 import stat
 import sys
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -21,21 +20,10 @@ from tests.agent.record.stores import fresh_url
 from tests.agent.server.serving import ASKED, COUNT, Served, serving
 from tests.support.best_customer import ASKS, BEST, BY_AMOUNT, asks_about_best
 from tests.support.databases import make_table, url
-from tests.support.servers import STORES
+from tests.support.servers import ON_EVERY_STORE
 
 ROUTES = ["invoke", "batch", "stream", "stream_events"]
 UNKNOWN = "0" * 32
-ON_EVERY_STORE = pytest.mark.parametrize("store", STORES, indirect=True)
-
-
-@pytest.fixture
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, Any]]:
-    """Settings that name an empty store of threads."""
-    if request.param == "sqlite":
-        yield {}
-        return
-    with fresh_url("postgres", tmp_path) as empty:
-        yield {"threads_url": empty}
 
 
 # The model asks back what "the best" means, and else counts the orders.
