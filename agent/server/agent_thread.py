@@ -13,7 +13,7 @@ from datasphinx.agent.conversation.conversations import ASKS, BEGINNING, UPDATED
 from datasphinx.agent.conversation.reply import Reply, reply_of, status_of
 from datasphinx.agent.conversation.thread_list import ListedThread
 from datasphinx.agent.errors import NotFound
-from datasphinx.agent.server.runnable import PlainJSON
+from datasphinx.agent.server.runnable import plain_json
 from datasphinx.agent.server.tenants import current_list, current_tenant
 from datasphinx.agent.state import messages_of
 
@@ -131,7 +131,7 @@ class AgentThread:
                 following, asked = [ASKS], [{"id": run_id, "value": human_interrupt(question)}]
         task = {"id": run_id, "name": ASKS, "path": [], "interrupts": asked}
         task |= dict.fromkeys(("error", "checkpoint", "state", "result"))
-        return PlainJSON().dumpd(
+        return plain_json(
             {
                 "values": values,
                 "next": following,

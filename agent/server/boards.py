@@ -6,7 +6,6 @@ import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -38,8 +37,6 @@ from datasphinx.agent.types import AnswerChart, ChartForm, Result, masked
 
 logger = logging.getLogger("datasphinx")
 
-INTERVALS = {"hourly": 3600, "daily": 86_400, "weekly": 604_800}
-"""The intervals of scheduled refreshes in seconds, by name."""
 _CHECK_S = 30
 """Time between two checks for due boards, in seconds."""
 _MAX_ROWS, _MAX_CHARS = 1000, 1_000_000
@@ -60,12 +57,6 @@ def own_board(tenant: Tenant, board_id: str) -> Board:
     if board.owner != tenant.services.owner:
         raise Forbidden("board_read_only", board_id=board_id)
     return board
-
-
-def reschedule(tenant: Tenant, board: Board, schedule: str | None, now: float) -> None:
-    """Refresh a board at an interval from now on; None: on demand only. `now` is in seconds since 1970."""
-    due_at = now + INTERVALS[schedule] if schedule else None
-    tenant.boards.reschedule(replace(board, schedule=schedule), due_at)
 
 
 def pin_answer(tenant: Tenant, board: Board, thread_id: str, run_id: str, title: str | None) -> Pin:
@@ -183,7 +174,7 @@ class ScheduledRefreshes:
         Answers whose rows depend on the user are left out, and so are all answers of a tenant that has reached a limit.
         """
         now = self._clock()
-        for name, board in await run_in_thread(lambda: claim_due(self._server.boards.database, now, INTERVALS)):
+        for name, board in await run_in_thread(lambda: claim_due(self._server.boards.database, now)):
             tenant = await run_in_thread(lambda name=name: self._tenant(name))  # type: ignore[misc]
             if tenant is None:
                 continue

@@ -98,22 +98,20 @@ def _plain(value: Any) -> Any:
     return value.model_dump() if isinstance(value, BaseModel) else f"<{type(value).__name__}>"
 
 
-class PlainJSON:
-    """Plain JSON; values without a JSON form, such as exceptions, become their type's name."""
+def json_bytes(value: Any) -> bytes:
+    """Return `value` as JSON text; parts without a JSON form, such as exceptions, become their type's name."""
+    try:
+        return to_json(value, inf_nan_mode="null", fallback=_plain)
+    except (PydanticSerializationError, UnicodeEncodeError):
+        # Run logs contain the model's messages unchanged, possibly with lone surrogates.
+        plain = json.loads(json.dumps(value, default=_plain))
+        return to_json(valid_json(plain), inf_nan_mode="null")
 
-    def dumps(self, obj: Any) -> bytes:
-        """Return `obj` as JSON text."""
-        try:
-            return to_json(obj, inf_nan_mode="null", fallback=_plain)
-        except (PydanticSerializationError, UnicodeEncodeError):
-            # Run logs contain the model's messages unchanged, possibly with lone surrogates.
-            plain = json.loads(json.dumps(obj, default=_plain))
-            return to_json(valid_json(plain), inf_nan_mode="null")
 
-    def dumpd(self, obj: Mapping[str, Any]) -> dict[str, Any]:
-        """Return `obj` with plain values."""
-        plain: dict[str, Any] = from_json(self.dumps(obj))
-        return plain
+def plain_json(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `fields` with the values that their JSON text has."""
+    plain: dict[str, Any] = from_json(json_bytes(fields))
+    return plain
 
 
 def _split(input: Mapping[str, Any]) -> tuple[dict[str, Any], str | None]:

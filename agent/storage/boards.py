@@ -12,6 +12,8 @@ from datasphinx.agent.storage.database import SharedDatabase
 
 MAX_BOARDS, MAX_PINS = 100, 30
 """Maximum number of boards of a tenant, and of pinned answers of a board."""
+_INTERVALS = {"hourly": 3600, "daily": 86_400, "weekly": 604_800}
+"""The intervals of scheduled refreshes in seconds, by name."""
 
 _boards = table("datasphinx_boards", *map(column, ("tenant", "id", "due_at", "body")))
 _pins = table("datasphinx_pins", *map(column, ("tenant", "board", "id", "position", "body")))
@@ -85,13 +87,16 @@ class BoardStore:
             row = {"tenant": self._tenant, "id": board.id, "due_at": None, "body": json.dumps(asdict(board))}
             connection.execute(insert(_boards), row)
 
-    def change(self, board: Board) -> None:
-        """Replace a board, but not the time of its next refresh. Raise NotFound if there is none with this id."""
-        self._update(board.id, {"body": json.dumps(asdict(board))})
+    def change(self, board: Board, now: float | None = None) -> None:
+        """Replace a board, whose intervals begin anew at `now`, in seconds since 1970, or go on.
 
-    def reschedule(self, board: Board, due_at: float | None) -> None:
-        """Replace a board, refreshed next at `due_at` in seconds since 1970. Raise NotFound without such a board."""
-        self._update(board.id, {"body": json.dumps(asdict(board)), "due_at": due_at})
+        Raises:
+            NotFound: there is no board with this id.
+        """
+        values = {"body": json.dumps(asdict(board)), **({} if now is None else {"due_at": _due_at(board, now)})}
+        with self.database.transaction() as connection:
+            if not connection.execute(update(_boards).where(self._is_board(board.id)).values(**values)).rowcount:
+                raise NotFound("board_unknown", board_id=board.id)
 
     def remove(self, board_id: str) -> None:
         """Delete a board with its pinned answers and results."""
@@ -155,11 +160,6 @@ class BoardStore:
             connection.execute(delete(_results).where(is_same))
             connection.execute(insert(_results), {**row, "body": json.dumps(result)})
 
-    def _update(self, board_id: str, values: dict[str, Any]) -> None:
-        with self.database.transaction() as connection:
-            if not connection.execute(update(_boards).where(self._is_board(board_id)).values(**values)).rowcount:
-                raise NotFound("board_unknown", board_id=board_id)
-
     def _is_board(self, board_id: str) -> ColumnElement[bool]:
         return and_(_boards.c.tenant == self._tenant, _boards.c.id == board_id)
 
@@ -167,20 +167,23 @@ class BoardStore:
         return and_(table.c.tenant == self._tenant, table.c.board == board_id)
 
 
-def claim_due(database: SharedDatabase, now: float, intervals: dict[str, int]) -> list[tuple[str, Board]]:
+def claim_due(database: SharedDatabase, now: float) -> list[tuple[str, Board]]:
     """Return the boards of all tenants whose scheduled refresh is due, each with its tenant, and set their next time.
 
-    Of several processes, one gets a board. `intervals` are seconds by the name of a schedule.
+    Of several processes, one gets a board.
     """
     claimed = []
     with database.transaction() as connection:
         for row in connection.execute(select(_boards).where(_boards.c.due_at <= now)).all():
             board = Board(**json.loads(row.body))
-            due_at = now + intervals[board.schedule] if board.schedule else None
             is_same = and_(_boards.c.tenant == row.tenant, _boards.c.id == row.id, _boards.c.due_at == row.due_at)
-            if connection.execute(update(_boards).where(is_same).values(due_at=due_at)).rowcount:
+            if connection.execute(update(_boards).where(is_same).values(due_at=_due_at(board, now))).rowcount:
                 claimed.append((str(row.tenant), board))
     return claimed
+
+
+def _due_at(board: Board, now: float) -> float | None:
+    return now + _INTERVALS[board.schedule] if board.schedule else None
 
 
 def _require_below(limit: int, connection: Connection, condition: ColumnElement[bool]) -> None:

@@ -10,7 +10,7 @@ from mcp_types import CallToolRequestParams
 
 from datasphinx.agent.messages import Language
 from datasphinx.agent.server.errors import accepted_language
-from datasphinx.agent.server.runnable import PlainJSON, ServedGraph
+from datasphinx.agent.server.runnable import ServedGraph, json_bytes
 from datasphinx.agent.server.tenants import current_tenant
 from datasphinx.agent.services import Services
 from datasphinx.agent.types import masked_rows
@@ -51,7 +51,7 @@ def limited_rows(rows: Sequence[Sequence[Any]], secret: Collection[int]) -> list
     """Return the first rows, with masks instead of secret values, because a model reads them."""
     shown, size = list[list[Any]](), 0
     for row in masked_rows(rows[:MAX_ROWS], set(secret)):
-        plain = PlainJSON().dumps(row)
+        plain = json_bytes(row)
         size += len(plain)
         if shown and size > MAX_ROW_BYTES:
             break

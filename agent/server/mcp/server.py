@@ -39,7 +39,7 @@ from datasphinx.agent.server.mcp.reporting import ReportAnswer, ReportRequest, w
 from datasphinx.agent.server.mcp.schema import NoArguments, Schema, SchemaQuery, SourceList, list_sources, show_schema
 from datasphinx.agent.server.mcp.statements import Check, Rows, Statement, check_sql, run_sql
 from datasphinx.agent.server.metrics import Metrics
-from datasphinx.agent.server.runnable import PlainJSON, ServedGraph
+from datasphinx.agent.server.runnable import ServedGraph, plain_json
 from datasphinx.agent.server.tenants import Tenant, current_tenant, set_tenant
 from datasphinx.agent.settings import Settings
 
@@ -179,7 +179,7 @@ class _Handlers:
             return CallToolResult(content=[TextContent(text=shown["message"])], is_error=True, _meta={"error": shown})
         if isinstance(output, InputRequiredResult):
             return output
-        plain = PlainJSON().dumpd(output.model_dump())
+        plain = plain_json(output.model_dump())
         is_error = isinstance(output, Answer | ReportAnswer) and output.error is not None
         text = TextContent(text=json.dumps(plain, ensure_ascii=False))
         return CallToolResult(content=[text], structured_content=plain, is_error=is_error)

@@ -19,7 +19,7 @@ from datasphinx.agent.server.agent_thread import AgentThread, assistant_id_of, i
 from datasphinx.agent.server.errors import accepted_language
 from datasphinx.agent.server.routes.agent_threads import Fork, checked_input, graph_named
 from datasphinx.agent.server.routes.events import EventStream, event_response
-from datasphinx.agent.server.runnable import PlainJSON, ServedGraph
+from datasphinx.agent.server.runnable import ServedGraph, json_bytes
 from datasphinx.agent.server.runs import Event, Run
 from datasphinx.agent.server.tenants import current_list, current_tenant
 
@@ -250,7 +250,7 @@ def _location(run: Run) -> dict[str, str]:
 
 def run_response(content: Any, run: Run) -> Response:
     """Return a response with the ids of a run."""
-    return Response(PlainJSON().dumps(content), media_type="application/json", headers=_location(run))
+    return Response(json_bytes(content), media_type="application/json", headers=_location(run))
 
 
 def _stream(request: Request, run: Run, *, cancels: bool) -> EventStream:

@@ -23,7 +23,7 @@ from datasphinx.agent.formatting.formats import answer_table
 from datasphinx.agent.messages import language_in
 from datasphinx.agent.report.export import ReportResponse
 from datasphinx.agent.server.routes.threads import RunId, ThreadId
-from datasphinx.agent.server.runnable import PlainJSON
+from datasphinx.agent.server.runnable import plain_json
 from datasphinx.agent.server.tenants import current_tenant
 from datasphinx.agent.types import ReportSuffix, Result
 
@@ -149,7 +149,7 @@ def _chart(thread_id: str, run_id: str, spec: PlotSpec | None) -> dict[str, Any]
             for name in dict.fromkeys(result["columns"])
         ],
     }
-    return PlainJSON().dumpd(body)
+    return plain_json(body)
 
 
 def _selection(

@@ -20,10 +20,9 @@ from datasphinx.agent.server.boards import (
     own_board,
     pin_answer,
     refresh,
-    reschedule,
 )
 from datasphinx.agent.server.errors import accepted_language
-from datasphinx.agent.server.runnable import PlainJSON
+from datasphinx.agent.server.runnable import json_bytes, plain_json
 from datasphinx.agent.server.tenants import Tenant, current_tenant
 from datasphinx.agent.storage.boards import Board, Pin
 from datasphinx.agent.types import AnswerTable
@@ -94,10 +93,9 @@ def board(board_id: BoardId, request: Request) -> dict[str, Any]:
 def change_board(board_id: BoardId, change: BoardChange, request: Request) -> dict[str, Any]:
     """Change the title or the schedule of a board; properties that are left out stay."""
     tenant = current_tenant()
-    if change.title is not None:
-        tenant.boards.change(replace(own_board(tenant, board_id), title=change.title))
-    if "schedule" in change.model_fields_set:
-        reschedule(tenant, own_board(tenant, board_id), change.schedule, time.time())
+    if given := _given(change):
+        changed = replace(own_board(tenant, board_id), **given)
+        tenant.boards.change(changed, time.time() if "schedule" in given else None)
     return _shown(board_id, request)
 
 
@@ -127,8 +125,7 @@ def change_pin(board_id: BoardId, pin_id: PinId, change: PinChange, request: Req
     """Change the title or the bounds of a pinned answer; properties that are left out stay."""
     tenant = current_tenant()
     own_board(tenant, board_id)
-    given = {name: getattr(change, name) for name in change.model_fields_set if name != "title" or change.title}
-    changed = replace(tenant.boards.pin(board_id, pin_id), **given)
+    changed = replace(tenant.boards.pin(board_id, pin_id), **_given(change))
     if changed.lower is not None and changed.upper is not None and changed.lower > changed.upper:
         raise InputInvalid("lower", Message("bounds_reversed"))
     tenant.boards.change_pin(board_id, changed)
@@ -170,11 +167,15 @@ def export(board_id: BoardId, suffix: Literal["csv", "json"], request: Request) 
     """The board as a file: its figures as CSV, or figures and rows as JSON."""
     shown = _shown(board_id, request)
     if suffix == "json":
-        content, media_type = PlainJSON().dumps(shown), "application/json"
+        content, media_type = json_bytes(shown), "application/json"
     else:
         content, media_type = _figures_csv(shown), "text/csv; charset=utf-8"
     name = {"Content-Disposition": f'attachment; filename="{board_id}.{suffix}"'}
     return Response(content, media_type=media_type, headers=name)
+
+
+def _given(change: BoardChange | PinChange) -> dict[str, Any]:
+    return {name: getattr(change, name) for name in change.model_fields_set if name != "title" or change.title}
 
 
 async def _refresh(tenant: Tenant, board_id: str, pinned: Pin) -> None:
@@ -187,7 +188,7 @@ def _shown(board_id: str, request: Request) -> dict[str, Any]:
     board, pins = tenant.boards.board(board_id), tenant.boards.pins(board_id)
     results = board_results(tenant, board_id, pins)
     shown = [_pin_json(pinned, results.get(pinned.id), language) for pinned in pins]
-    return PlainJSON().dumpd({**_board_json(board, tenant), "pins": shown})
+    return plain_json({**_board_json(board, tenant), "pins": shown})
 
 
 def _shown_pin(board_id: str, pin_id: str, request: Request) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from datasphinx.agent.conversation.conversations import Event
 from datasphinx.agent.conversation.reply import Reply, title_of
 from datasphinx.agent.server.background import domain_error, time_limit
 from datasphinx.agent.server.errors import problem
-from datasphinx.agent.server.runnable import PlainJSON, ServedGraph
+from datasphinx.agent.server.runnable import ServedGraph, json_bytes
 from datasphinx.agent.server.tenants import current_list, current_tenant
 
 _KEEP_ALIVE_S = 15.0
@@ -147,7 +147,7 @@ async def completion_response(request: Request, stream: bool | None, form: Compl
     if stream:
         return event_response(form.events(), request.scope, seconds, encode)
     async with time_limit(seconds):
-        return Response(PlainJSON().dumps(await form.whole()), media_type=JSONResponse.media_type)
+        return Response(json_bytes(await form.whole()), media_type=JSONResponse.media_type)
 
 
 async def _lines(
@@ -157,7 +157,7 @@ async def _lines(
     try:
         async with time_limit(seconds), aclosing(events):
             async for kind, data in events:
-                yield encode(kind, PlainJSON().dumps(data))
+                yield encode(kind, json_bytes(data))
     except Exception as error:
         yield encode("problem", bytes(problem(domain_error(error, "[SERVER] a run"), scope).body))
 

@@ -21,7 +21,7 @@ from datasphinx.agent.messages import Language, Message
 from datasphinx.agent.server.background import cancellable
 from datasphinx.agent.server.errors import accepted_language
 from datasphinx.agent.server.routes.events import EventStream, event_response, stream_of
-from datasphinx.agent.server.runnable import PlainJSON
+from datasphinx.agent.server.runnable import plain_json
 from datasphinx.agent.server.tenants import current_tenant
 from datasphinx.agent.services import Services
 from datasphinx.agent.tools.tool import select
@@ -199,7 +199,7 @@ def _preview(
     table = answer_table("preview", result)
     shown = {name: table[name] for name in ("columns", "rows", "formats")}
     body = {**dataset.to_json(), **shown, "notes": notes}
-    return PlainJSON().dumpd(body)
+    return plain_json(body)
 
 
 def _delete_unused(registry: Registry, file_id: str) -> None:

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from datasphinx.agent.conversation.reply import Reply
 from datasphinx.agent.server.routes.events import EventStream, event_response, named_event, stream_of
-from datasphinx.agent.server.runnable import PlainJSON, ServedGraph
+from datasphinx.agent.server.runnable import ServedGraph, json_bytes
 from datasphinx.agent.server.schemas import body_check
 
 _FAILED = {"status_code": 500, "message": "Internal Server Error"}
@@ -120,7 +120,7 @@ def _metadata(run_id: str) -> dict[str, Any]:
 
 
 def _json(content: dict[str, Any]) -> Response:
-    return Response(PlainJSON().dumps(content), media_type="application/json")
+    return Response(json_bytes(content), media_type="application/json")
 
 
 async def _events(chunks: AsyncGenerator[Any], run_id: str | None = None) -> AsyncGenerator[tuple[str, Any]]:
@@ -138,7 +138,7 @@ def _encode(kind: str, data: bytes) -> bytes:
     """Return an event. The text of an error is not sent, because it may be confidential."""
     if kind == "end":
         return b"event: end\n\n"
-    return named_event("error", PlainJSON().dumps(_FAILED)) if kind == "problem" else named_event(kind, data)
+    return named_event("error", json_bytes(_FAILED)) if kind == "problem" else named_event(kind, data)
 
 
 def _request(served: ServedGraph, name: str) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from datasphinx.agent.proposals import propose_statement
 from datasphinx.agent.run_events import LOGGED_ANSWER
 from datasphinx.agent.server.background import cancellable, run_in_thread
 from datasphinx.agent.server.errors import accepted_language
-from datasphinx.agent.server.runnable import PlainJSON
+from datasphinx.agent.server.runnable import plain_json
 from datasphinx.agent.server.statements import MAX_SQL_CHARS, open_source, resolve_source, run_recorded
 from datasphinx.agent.server.tenants import Tenant, current_list, current_tenant
 from datasphinx.agent.services import Services
@@ -73,7 +73,7 @@ async def run(statement: EditedStatement, request: Request) -> dict[str, Any]:
         thread_id, run_id = _added(state, tenant, statement.thread_id)
         return {**reply_of(state, thread_id, run_id), "truncated": state["result"]["truncated"], "edited_by_hand": True}
 
-    return PlainJSON().dumpd(await cancellable(work))
+    return plain_json(await cancellable(work))
 
 
 def _answered(

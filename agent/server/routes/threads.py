@@ -14,7 +14,7 @@ from datasphinx.agent.conversation.reply import reply_of, status_of
 from datasphinx.agent.conversation.thread_list import MAX_TITLE_CHARS, ListedThread, ThreadList
 from datasphinx.agent.errors import InputInvalid, NotFound
 from datasphinx.agent.messages import Message
-from datasphinx.agent.server.runnable import PlainJSON, ServedGraph
+from datasphinx.agent.server.runnable import ServedGraph, plain_json
 from datasphinx.agent.server.tenants import current_list, current_tenant
 from datasphinx.agent.types import Feedback
 
@@ -54,7 +54,7 @@ def threads_routes(agent: ServedGraph) -> APIRouter:
             "source": source if source in tenant.services.settings.sources else None,
             "datasets": given.get("datasets"),
         }
-        return PlainJSON().dumpd(shown)
+        return plain_json(shown)
 
     @router.get("/history")
     def history(thread_id: ThreadId) -> dict[str, Any]:
@@ -63,13 +63,13 @@ def threads_routes(agent: ServedGraph) -> APIRouter:
         graph = tenant.graph_of(thread_id)
         runs = tenant.threads.runs(tenant.threads.key(graph, thread_id), _MAX_RUNS)
         shown = [_describe_run(run) for run in runs if run.metadata.get("source") not in (UPDATED, ENDED)]
-        return PlainJSON().dumpd({"thread_id": thread_id, "graph": graph, "runs": shown})
+        return plain_json({"thread_id": thread_id, "graph": graph, "runs": shown})
 
     @router.get("/runs/{run_id}")
     def run(thread_id: ThreadId, run_id: RunId) -> dict[str, Any]:
         """The output of one run, by its id in the history."""
         output = reply_of(current_tenant().stored_run(thread_id, run_id).state, thread_id, run_id)
-        return PlainJSON().dumpd(output)
+        return plain_json(output)
 
     @router.post("/feedback")
     async def feedback(thread_id: ThreadId, feedback: Feedback) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def threads_routes(agent: ServedGraph) -> APIRouter:
             raise InputInvalid("feedback", Message("no_feedback_on_files"))
         await current_tenant().admit(1)
         output = await agent.ainvoke({"feedback": dict(feedback), "thread_id": thread_id})
-        return PlainJSON().dumpd(output)
+        return plain_json(output)
 
     return router
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from datasphinx.agent.sample.shop import shop_url
-from datasphinx.agent.server.boards import INTERVALS, ScheduledRefreshes
+from datasphinx.agent.server.boards import ScheduledRefreshes
 from datasphinx.agent.server.tenants import Tenants, open_tenant
 from datasphinx.agent.storage.boards import claim_due
 from tests.agent.record.stores import fresh_url
@@ -220,8 +220,8 @@ def test_servers_with_one_database_share_boards_and_schedules(cache_dir: Path, t
         assert other.http.get(path).json()["pins"] == [pin]
         one.http.patch(path, json={"schedule": "hourly"})
         database = open_tenant("", other.services).boards.database
-        claims = [claim_due(open_tenant("", each.services).boards.database, 2e10, INTERVALS) for each in (one, other)]
-        assert [len(each) for each in claims] == [1, 0] and not claim_due(database, 2e10, INTERVALS)
+        claims = [claim_due(open_tenant("", each.services).boards.database, 2e10) for each in (one, other)]
+        assert [len(each) for each in claims] == [1, 0] and not claim_due(database, 2e10)
         assert other.http.delete(path).status_code == 204
         assert one.http.get(path).status_code == 404
 
