@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from datasphinx.agent.cli.options import AsJson, BaseUrl, ModelName, services_of, settings_of, writing
+from datasphinx.agent.cli.options import AsJson, BaseUrl, ModelName, require_one_kind, services_of, settings_of, writing
 from datasphinx.agent.cli.text import json_text, printable
 from datasphinx.agent.core.text import valid_json
 from datasphinx.agent.errors import (
     ANSWERED,
     DOMAIN,
-    DatasphinxError,
     InputInvalid,
     NotFound,
-    Refused,
     ThreadBusy,
     Unavailable,
     exit_code,
@@ -70,7 +68,7 @@ def input_of(
     return {"question": question}
 
 
-def graph_for(thread: str | None, threads: "Threads", files: Sequence[Path], inputs: Mapping[str, Any]) -> str:
+def graph_for(thread: str | None, threads: "Threads", inputs: Mapping[str, Any]) -> str:
     """Return the graph of the thread; without a thread, the analyst for files, else the SQL agent.
 
     Raises:
@@ -78,15 +76,15 @@ def graph_for(thread: str | None, threads: "Threads", files: Sequence[Path], inp
         InputInvalid: feedback refers to an answer about files.
     """
     if thread is None:
-        return "analyst" if files else "agent"
+        return "analyst" if "files" in inputs else "agent"
     graph = threads.graph_of(thread, ("agent", "analyst"))
     if graph is None:
         raise NotFound("thread_unknown", thread_id=thread)
-    if files and graph == "agent":
+    if "files" in inputs and graph == "agent":
         raise typer.BadParameter("the thread is about a database; ask about files without it.", param_hint="--thread")
     if graph == "analyst" and "feedback" in inputs:
         raise InputInvalid("feedback", Message("no_feedback_on_files"))
-    if files and "question" not in inputs:
+    if "files" in inputs and "question" not in inputs:
         raise typer.BadParameter("files come with a question.", param_hint="FILES")
     return graph
 
@@ -323,42 +321,32 @@ def ask(
     # One question creates little garbage; to collect it costs 21 % of the CPU time (`python -m benchmarks.latency`).
     gc.disable()
     inputs = valid_json(input_of(context, question, thread, answer, reject, accept))
-    if files and source:
-        from datasphinx.agent.core.redact import without_password
-
-        raise Refused("sources_not_together", first=without_password(source), second=str(files[0]))
-    reading = _load_options(load or ())
-    if reading and not files:
-        raise typer.BadParameter("the options for reading files come with files.", param_hint="FILES")
-    settings = settings_of(llm_model=model, llm_base_url=base_url)
+    require_one_kind(source, files)
+    if files:
+        inputs["files"] = list(map(str, files))
+    if reading := _load_options(load or ()):
+        inputs["load"] = reading
+        if not files:
+            raise typer.BadParameter("the options for reading files come with files.", param_hint="FILES")
     options = {"clarify": clarify, "output_type": output_type}
-    target = _Target(thread, tuple(files or ()), reading, source, effort, sql_only or None)
+    of_databases = {"source": source, "effort": effort, "sql_only": sql_only or None}
     view = _View(as_json, verbose)
     try:
-        reply = _ask(inputs, options, target, settings, view)
+        reply = _ask(inputs, options, of_databases, thread, settings_of(llm_model=model, llm_base_url=base_url), view)
     except (InputInvalid, ThreadBusy, Unavailable, NotFound) as error:
         if not as_json:
             raise
-        reply = _refusal(error, inputs, thread)
+        from datasphinx.agent.conversation.reply import refusal
+        from datasphinx.agent.core.failure import failure_of
+
+        reply = refusal(failure_of(error), inputs, thread)
+        view.show(reply)
     written = [write_charts(reply, chart, question or "")] if chart else []
     written += [write_rows(reply, output)] if output else []
     # Frozen objects are not collected at exit; DuckDB would report its own as leaked.
     if "duckdb" not in sys.modules:
         gc.freeze()
     raise typer.Exit(exit_code(reply) or (ANSWERED if all(written) else DOMAIN))
-
-
-@dataclass(frozen=True)
-class _Target:
-    """The files or the source that the options name; a thread may determine them instead."""
-
-    thread: str | None
-    files: tuple[Path, ...]
-    load: dict[str, Any]
-    """How to read the files."""
-    source: str | None
-    effort: str | None
-    sql_only: bool | None
 
 
 @dataclass(frozen=True)
@@ -382,47 +370,51 @@ class _View:
 
 
 def _ask(
-    inputs: dict[str, Any], options: dict[str, Any], target: _Target, settings: "Settings", view: _View
+    inputs: dict[str, Any],
+    options: dict[str, Any],
+    of_databases: dict[str, Any],
+    thread: str | None,
+    settings: "Settings",
+    view: _View,
 ) -> "Reply":
+    """Ask and print; on a terminal, answer clarifying questions until there is an answer."""
     from rich.console import Console
 
     from datasphinx.agent.cli.render import LoadingBar, StepView
     from datasphinx.agent.conversation.conversations import Conversations
     from datasphinx.agent.conversation.threads import open_threads
 
-    threads = open_threads(settings, must_persist=target.thread is not None)
-    graph = graph_for(target.thread, threads, target.files, inputs)
+    threads = open_threads(settings, must_persist=thread is not None)
+    graph = graph_for(thread, threads, inputs)
+    source = of_databases.pop("source")
     if graph == "agent":
-        options = {**options, "effort": target.effort, "sql_only": target.sql_only}
+        options = {**options, **of_databases}
     else:
-        given = {"--source": target.source, "--effort": target.effort, "--sql-only": target.sql_only}
-        for hint, value in given.items():
+        for name, value in {"source": source, **of_databases}.items():
             if value is not None:
+                hint = f"--{name.replace('_', '-')}"
                 raise typer.BadParameter("not available for questions about files.", param_hint=hint)
-    if target.source:
-        source, settings = without_its_password(target.source, settings)
-        inputs = {**inputs, "source": source}
-    if target.files:
-        inputs = {**inputs, "files": list(map(str, target.files))}
-    if target.load:
-        inputs = {**inputs, "load": target.load}
+    if source:
+        inputs["source"], settings = without_its_password(source, settings)
     # Lines of JSON are read by programs.
     errors = Console(stderr=True, quiet=settings.log_json)
     with LoadingBar(errors) as bar:
         is_transient = errors.is_terminal and not view.verbose
         steps = None if view.as_json else StepView(errors, is_transient=is_transient)
         built = _graph(graph, settings, bar, str(inputs.get("question", "")))
-        talk = Talk(Conversations(built, threads).stream, target.thread, steps, bar, is_stored=threads.is_persistent)
-        return _converse(talk, inputs, options, view)
-
-
-def _refusal(error: DatasphinxError, inputs: dict[str, Any], thread: str | None) -> "Reply":
-    from datasphinx.agent.conversation.reply import refusal
-    from datasphinx.agent.core.failure import failure_of
-
-    output = refusal(failure_of(error), inputs, thread)
-    _View(as_json=True, verbose=False).show(output)
-    return output
+        talk = Talk(Conversations(built, threads).stream, thread, steps, bar, is_stored=threads.is_persistent)
+        while True:
+            output = talk.say({**inputs, **options})
+            view.show(output)
+            question = output["clarification"]
+            # It may still be open after an error.
+            if not question:
+                return output
+            answer = answer_to(question, Console()) if talk.may_ask and not view.as_json else None
+            if answer is None:
+                typer.secho(how_to_answer(output["thread_id"]), fg="yellow", err=True)
+                return output
+            inputs = {"clarification_answer": answer}
 
 
 def _graph(name: str, settings: "Settings", bar: "LoadProgress", question: str) -> Any:
@@ -434,24 +426,6 @@ def _graph(name: str, settings: "Settings", bar: "LoadProgress", question: str) 
 
     services = services_of(settings, question=question, progress=lambda done, total: bar("schema", done / total))
     return build_graph(services)
-
-
-def _converse(talk: Talk, inputs: dict[str, Any], options: dict[str, Any], view: _View) -> "Reply":
-    """Ask and print; on a terminal, answer clarifying questions until there is an answer."""
-    from rich.console import Console
-
-    while True:
-        output = talk.say({**inputs, **options})
-        view.show(output)
-        question = output["clarification"]
-        # It may still be open after an error.
-        if not question:
-            return output
-        answer = answer_to(question, Console()) if talk.may_ask and not view.as_json else None
-        if answer is None:
-            typer.secho(how_to_answer(output["thread_id"]), fg="yellow", err=True)
-            return output
-        inputs = {"clarification_answer": answer}
 
 
 def write_charts(output: "Reply", path: Path, title: str) -> bool:

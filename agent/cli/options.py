@@ -1,7 +1,7 @@
 """Options that several commands share, and settings with such options applied."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -53,6 +53,15 @@ def services_of(
         progress=progress,
         opening=lambda name, source: note_untested(name, source, question),
     )
+
+
+def require_one_kind(source: str | None, files: Sequence[Path] | None) -> None:
+    """Raise Refused if both a source and files are given."""
+    if source and files:
+        from datasphinx.agent.core.redact import without_password
+        from datasphinx.agent.errors import Refused
+
+        raise Refused("sources_not_together", first=without_password(source), second=str(files[0]))
 
 
 def knowledge_folder_of(services: "Services", name: str) -> Path:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from datasphinx.agent.cli.ask import answer_to, path_with
-from datasphinx.agent.cli.options import AsJson, BaseUrl, ModelName, services_of, settings_of, writing
+from datasphinx.agent.cli.options import AsJson, BaseUrl, ModelName, require_one_kind, services_of, settings_of, writing
 from datasphinx.agent.cli.text import json_text, printable
 from datasphinx.agent.core.text import valid_json
-from datasphinx.agent.errors import Refused, exit_code
+from datasphinx.agent.errors import exit_code
 from datasphinx.agent.types import REPORT_SUFFIXES, Effort
 
 if TYPE_CHECKING:
@@ -52,10 +52,7 @@ def report(
     """
     from rich.console import Console
 
-    if files and source:
-        from datasphinx.agent.core.redact import without_password
-
-        raise Refused("sources_not_together", first=without_password(source), second=str(files[0]))
+    require_one_kind(source, files)
     settings = settings_of(llm_model=model, llm_base_url=base_url)
     may_ask = sys.stdin.isatty() and sys.stdout.isatty() and not as_json
     inputs = {

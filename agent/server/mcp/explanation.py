@@ -2,7 +2,6 @@
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from datasphinx.agent.core.failure import server_directories
 from datasphinx.agent.errors import NotFound
 from datasphinx.agent.messages import Message
 from datasphinx.agent.record.events import StoredEvent
@@ -60,8 +59,8 @@ async def explain_answer(arguments: Trace, call: Call) -> Explanation:
     tenant = current_tenant()
     _, events = await run_in_thread(lambda: open_run(tenant, arguments.trace_id))
     explanation = _explanation(arguments.trace_id, events)
-    directories = server_directories(tenant.services.settings)
-    return Explanation.model_validate(without_directories_in(explanation.model_dump(), directories))
+    shown = without_directories_in(explanation.model_dump(), tenant.services.settings)
+    return Explanation.model_validate(shown)
 
 
 def _explanation(trace_id: str, events: list[StoredEvent]) -> Explanation:

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
 
+from datasphinx.agent.core.canonical import plain
 from datasphinx.agent.core.failure import server_directories
 from datasphinx.agent.core.redact import without_directories
 from datasphinx.agent.core.text import valid_text
@@ -14,6 +15,7 @@ from datasphinx.agent.record.store import Store
 from datasphinx.agent.replay import replay
 from datasphinx.agent.server.background import run_in_thread
 from datasphinx.agent.server.tenants import Tenant, current_tenant
+from datasphinx.agent.settings import Settings
 
 router = APIRouter(prefix="/traces/{trace_id}", tags=["traces"])
 
@@ -26,7 +28,7 @@ async def trace(trace_id: TraceId) -> dict[str, Any]:
     tenant = current_tenant()
     _, events = await run_in_thread(lambda: open_run(tenant, trace_id))
     body = {"trace_id": trace_id, "events": [event.as_json() for event in events]}
-    return {**without_directories_in(body, server_directories(tenant.services.settings))}
+    return {**without_directories_in(body, tenant.services.settings)}
 
 
 @router.post("/replay")
@@ -45,7 +47,7 @@ async def again(trace_id: TraceId) -> dict[str, Any]:
             sample_url=services.sample_url,
         )
     )
-    return {**without_directories_in(comparison.as_json(), server_directories(services.settings))}
+    return {**without_directories_in(comparison.as_json(), services.settings)}
 
 
 def open_run(tenant: Tenant, trace_id: str) -> tuple[Store, list[StoredEvent]]:
@@ -59,13 +61,10 @@ def open_run(tenant: Tenant, trace_id: str) -> tuple[Store, list[StoredEvent]]:
     return store, events
 
 
-def without_directories_in(value: Any, directories: set[str]) -> Any:
+def without_directories_in(value: Any, settings: Settings) -> Any:
     """Return a JSON value with valid texts, without the directories of this machine.
 
     Unlike in errors, paths outside of these directories may be data and stay.
     """
-    if isinstance(value, dict):
-        return {name: without_directories_in(part, directories) for name, part in value.items()}
-    if isinstance(value, list):
-        return [without_directories_in(part, directories) for part in value]
-    return without_directories(valid_text(value), directories) if isinstance(value, str) else value
+    directories = server_directories(settings)
+    return plain(value, lambda text: without_directories(valid_text(text), directories))
