@@ -1,4 +1,4 @@
-"""A real server on a free port of loopback, over the scripted model, with two clients."""
+"""A real server on a free port of loopback, over the scripted model, with a client."""
 
 import asyncio
 import json
@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import httpx
 import uvicorn
-from langserve import RemoteRunnable
 
 from datasphinx.agent.llm.scripted import Scripted, ScriptedModel
 from datasphinx.agent.server.app import create_app
@@ -25,10 +24,8 @@ _STARTS_WITHIN_S = 10
 
 
 class Served(NamedTuple):
-    """A running server: LangServe's clients, a plain one, and what is behind."""
+    """A running server: a client, and what is behind."""
 
-    agent: RemoteRunnable
-    analyst: RemoteRunnable
     http: httpx.Client
     model: ScriptedModel
     services: Services
@@ -41,9 +38,9 @@ class Served(NamedTuple):
         """Send `body` as JSON; unlike httpx, in ASCII, which can say what UTF-8 cannot."""
         return self.http.post(path, content=json.dumps(body))
 
-    def invoke(self, **given: Any) -> dict[str, Any]:
+    def invoke(self, graph: str = "agent", **given: Any) -> dict[str, Any]:
         """Return the output of one question."""
-        response = self.post("/agent/invoke", input=given)
+        response = self.post(f"/{graph}/invoke", input=given)
         assert response.status_code == 200, response.text
         return response.json()["output"]
 
@@ -100,5 +97,4 @@ def serving(
     services = Services(load_settings(cache_dir=cache_dir, **settings), model=model, any_source=False)
     # Without TLS a client need not read the certificates of all authorities first.
     with running(create_app(services)) as base, httpx.Client(base_url=base, timeout=30, verify=False) as http:
-        clients = (RemoteRunnable(f"{base}/{path}", verify=False) for path in ("agent", "analyst"))
-        yield Served(*clients, http, model, services)
+        yield Served(http, model, services)

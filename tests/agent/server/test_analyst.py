@@ -37,7 +37,7 @@ def asked(served: Served, kept: Callable[[Served], str]) -> dict[str, Any]:
 
 
 def test_invoke_answers_from_a_dataset(served: Served, asked: dict[str, Any]) -> None:
-    output = served.analyst.invoke(asked)
+    output = served.invoke("analyst", **asked)
     assert output["error"] is None
     (table,) = output["tables"]
     assert (table["name"], table["columns"], table["rows"]) == ("r1", ["账号", "returns"], ROWS)
@@ -86,7 +86,7 @@ def with_source(server_with_source: Served) -> Served:
 
 
 def test_a_configured_source_is_asked_by_its_name(with_source: Served) -> None:
-    output = with_source.analyst.invoke({"question": "How many pairs of each kind?", "source": "the shop"})
+    output = with_source.invoke("analyst", question="How many pairs of each kind?", source="the shop")
     assert (output["error"], output["value"]["rows"]) == (None, [["boot", 3], ["clog", 4]])
     schema = with_source.http.get("/analyst/input_schema").json()
     assert "the shop" in json.dumps(schema["properties"]["source"])
@@ -97,8 +97,8 @@ def test_datasets_are_asked_where_a_source_is_configured_too(
 ) -> None:
     dataset_id = kept(with_source)
     both = {"question": QUESTION, "datasets": [dataset_id], "source": "the shop"}
-    assert with_source.analyst.invoke(both)["error"]["code"] == "sources_not_together"
-    assert with_source.analyst.invoke({"question": QUESTION})["error"]["code"] == "data_missing"
+    assert with_source.invoke("analyst", **both)["error"]["code"] == "sources_not_together"
+    assert with_source.invoke("analyst", question=QUESTION)["error"]["code"] == "data_missing"
     assert with_source.post("/analyst/invoke", input={"question": QUESTION, "datasets": [dataset_id]}).is_success
 
 
@@ -158,7 +158,7 @@ def test_the_model_cannot_make_a_dataset_of_another_file(
         return {"tool": "create_dataset", "arguments": {"file_id": str(secret)}}
 
     with serving(cache_dir, {"AnalystStep": [reach_out] * 3}) as server:
-        output = server.analyst.invoke({"question": QUESTION, "datasets": [kept(server)]})
+        output = server.invoke("analyst", question=QUESTION, datasets=[kept(server)])
     (refused,) = [step for step in output["audit"]["steps"] if step.get("tool") == "create_dataset"]
     assert "there is no such file" in refused["error"]
     assert "swordfish" not in json.dumps(output)

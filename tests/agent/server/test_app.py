@@ -16,7 +16,7 @@ from tests.support.databases import make_table, url
 
 
 def test_invoke_gives_the_output_as_plain_json(served: Served) -> None:
-    output = served.agent.invoke(ASKED)
+    output = served.invoke(**ASKED)
     assert output["output_type"] == "number"
     shown = {"kind": "number", "decimals": 0, "unit": ""}
     table = {"name": "result", "columns": ["orders"], "rows": [[output["value"]]], "formats": [shown], "additive": [0]}

@@ -34,11 +34,11 @@ def test_a_file_is_uploaded_asked_and_removed(served: Served) -> None:
     assert served.http.get("/datasets").json() == {"datasets": [dataset]}
 
     asked = {"question": QUESTION, "datasets": [dataset["dataset_id"]]}
-    assert served.analyst.invoke(asked)["value"]["rows"] == ROWS
+    assert served.invoke("analyst", **asked)["value"]["rows"] == ROWS
 
     assert served.http.delete(f"/datasets/{dataset['dataset_id']}").status_code == 204
     assert served.http.get("/datasets").json() == {"datasets": []}
-    assert served.analyst.invoke(asked)["error"]["code"] == "dataset_unknown"
+    assert served.invoke("analyst", **asked)["error"]["code"] == "dataset_unknown"
     assert kept(served) == []
 
 
@@ -68,7 +68,7 @@ def test_what_was_read_of_a_dataset_goes_with_it(served: Served) -> None:
     ]
     before = set(settings.cache_dir.rglob("*"))
     for asked in (ids[:1], ids):
-        assert served.analyst.invoke({"question": QUESTION, "datasets": asked})["error"] is None
+        assert served.invoke("analyst", question=QUESTION, datasets=asked)["error"] is None
     assert set(settings.cache_dir.rglob("*")) == before
     for dataset_id in ids:
         assert served.http.delete(f"/datasets/{dataset_id}").status_code == 204

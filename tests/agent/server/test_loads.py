@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langserve import RemoteRunnable
 
 from datasphinx.agent.core.cancellation import Cancellation
 from tests.agent.server.asking import events_of, kept, upload
@@ -104,7 +105,7 @@ def test_a_question_reports_the_progress_of_its_load(rereading: Served) -> None:
     places = [(STAGES.index(data["stage"]), data["share"]) for kind, data in events if kind == "progress"]
     assert places == sorted(set(places)) and {place for place, _ in places} == {0, 1, 2}
     assert {kind for kind, _ in events} == {"started", "step", "progress", "output"}
-    streamed = list(rereading.analyst.stream(body))
+    streamed = list(RemoteRunnable(f"{rereading.url}/analyst", verify=False).stream(body))
     assert all("stage" not in chunk for chunk in streamed)
 
 

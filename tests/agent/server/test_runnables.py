@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
+from langserve import RemoteRunnable
 
 from datasphinx.agent.server.runnable import ServedGraph
 from tests.agent.server.serving import ASKED, COUNT, Served
@@ -81,15 +82,17 @@ def test_the_documented_routes_have_their_schemas(served: Served) -> None:
 
 
 def test_langserves_client_reads_every_route(served: Served) -> None:
+    agent = RemoteRunnable(f"{served.url}/agent", verify=False)
+
     async def ask() -> list[Any]:
         try:
-            return [event async for event in served.agent.astream_events(ASKED, version="v2")]
+            return [event async for event in agent.astream_events(ASKED, version="v2")]
         finally:
-            await served.agent.async_client.aclose()
+            await agent.async_client.aclose()
 
-    assert served.agent.invoke(ASKED)["sql"] == COUNT["sql"]
-    assert [output["sql"] for output in served.agent.batch([ASKED, ASKED])] == [COUNT["sql"]] * 2
-    *updates, output = served.agent.stream(ASKED)
+    assert agent.invoke(ASKED)["sql"] == COUNT["sql"]
+    assert [output["sql"] for output in agent.batch([ASKED, ASKED])] == [COUNT["sql"]] * 2
+    *updates, output = agent.stream(ASKED)
     assert ([node for update in updates for node in update], output["sql"]) == (NODES, COUNT["sql"])
     seen = asyncio.run(ask())
     assert {"on_chain_start", "on_chain_stream", "on_chain_end"} <= {event["event"] for event in seen}

@@ -136,7 +136,7 @@ def test_an_unknown_thread(cache_dir: Path, store: dict[str, Any]) -> None:
 
 def test_the_graphs_have_threads_of_their_own(served: Served) -> None:
     thread = served.invoke(**ASKED)["thread_id"]
-    output = served.analyst.invoke({"question": "and in May?", "thread_id": thread})
+    output = served.invoke("analyst", question="and in May?", thread_id=thread)
 
     assert output["error"]["code"] == "thread_unknown"
 
