@@ -3,10 +3,10 @@
 import asyncio
 import sqlite3
 from collections.abc import Iterator
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from datasphinx.agent.sample.shop import shop_url
@@ -14,7 +14,7 @@ from datasphinx.agent.server.boards import ScheduledRefreshes
 from datasphinx.agent.server.tenants import Tenants, open_tenant
 from datasphinx.agent.storage.boards import claim_due
 from tests.agent.record.stores import fresh_url
-from tests.agent.server.asking import QUESTION, ROWS, query_or_finish, text_of
+from tests.agent.server.asking import QUESTION, ROWS, query_or_finish, text_of, upload
 from tests.agent.server.keys import ACME, BETA, KEYS
 from tests.agent.server.serving import ASKED, Served, serving
 from tests.agent.tools.conftest import RETURNS
@@ -39,16 +39,29 @@ def add_row(things: Path) -> None:
     connection.close()
 
 
-def pinned(server: Served, **headers: str) -> tuple[str, dict[str, Any]]:
+def pinned(
+    server: Served, graph: str = "agent", asked: dict[str, Any] = ASKED, **headers: str
+) -> tuple[str, dict[str, Any]]:
     """Ask, create a board and pin the answer; return the path of the board and the pinned answer."""
-    answer = server.http.post("/agent/invoke", json={"input": ASKED}, headers=headers).json()["output"]
+    answer = server.http.post(f"/{graph}/invoke", json={"input": asked}, headers=headers).json()["output"]
     board = server.http.post("/boards", json={"title": "Sales"}, headers=headers)
     assert board.status_code == 201, board.text
     path = f"/boards/{board.json()['id']}"
-    given = {"thread_id": answer["thread_id"], "run_id": answer["run_id"]}
-    response = server.http.post(f"{path}/pins", json=given, headers=headers)
+    response = pin_of(server, path, answer, **headers)
     assert response.status_code == 201, response.text
     return path, response.json()
+
+
+def pin_of(server: Served, path: str, answer: dict[str, Any], **headers: str) -> httpx.Response:
+    """Pin an answer to a board."""
+    given = {name: answer[name] for name in ("thread_id", "run_id")}
+    return server.http.post(f"{path}/pins", json=given, headers=headers)
+
+
+def asked_of_file(server: Served) -> dict[str, Any]:
+    """Upload the returns, and return a question about them."""
+    made = upload(server, "returns.csv", RETURNS.encode()).json()
+    return {"question": QUESTION, "datasets": [made["datasets"][0]["dataset_id"]]}
 
 
 def test_a_pinned_answer_has_its_figure_and_is_refreshed_on_demand(site: Served, things: Path) -> None:
@@ -119,8 +132,7 @@ def test_only_stored_answers_with_a_statement_are_pinned(cache_dir: Path, tmp_pa
         unknown = {"thread_id": "0" * 32, "run_id": "00000000-0000-0000-0000-000000000000"}
         refusals = {"answer_not_pinnable": (422, output), "thread_unknown": (404, unknown)}
         for code, (status, run) in refusals.items():
-            given = {name: run[name] for name in ("thread_id", "run_id")}
-            response = server.http.post(f"{path}/pins", json=given)
+            response = pin_of(server, path, run)
             assert (response.status_code, response.json()["code"]) == (status, code)
         assert server.http.get(path).json()["pins"] == [pin]
 
@@ -228,19 +240,15 @@ def test_servers_with_one_database_share_boards_and_schedules(cache_dir: Path, t
 
 def test_an_answer_about_a_file_is_pinned_while_the_file_is_stored(cache_dir: Path, tmp_path: Path) -> None:
     with serving(cache_dir, {"AnalystStep": [query_or_finish]}, data_dir=tmp_path / "data") as server:
-        made = server.http.post("/files", files={"file": ("returns.csv", BytesIO(RETURNS.encode()))}).json()
-        (dataset,) = made["datasets"]
-        asked = {"question": QUESTION, "datasets": [dataset["dataset_id"]]}
-        answer = server.http.post("/analyst/invoke", json={"input": asked}).json()["output"]
-        path = f"/boards/{server.http.post('/boards', json={'title': 'Returns'}).json()['id']}"
-        given = {"thread_id": answer["thread_id"], "run_id": answer["run_id"]}
-        pin = server.http.post(f"{path}/pins", json=given).json()
-        assert (pin["source"], pin["datasets"]) == (None, [dataset["dataset_id"]])
+        asked = asked_of_file(server)
+        answer = server.invoke("analyst", **asked)
+        path, pin = pinned(server, "analyst", asked)
+        assert (pin["source"], pin["datasets"]) == (None, asked["datasets"])
         assert pin["result"]["rows"] == ROWS
-        server.http.delete(f"/datasets/{dataset['dataset_id']}")
+        server.http.delete(f"/datasets/{asked['datasets'][0]}")
         refreshed = server.http.post(f"{path}/refresh").json()["pins"][0]["result"]
         assert (refreshed["error"]["code"], refreshed["rows"]) == ("dataset_unknown", [])
-        refused = server.http.post(f"{path}/pins", json=given)
+        refused = pin_of(server, path, answer)
         assert (refused.status_code, refused.json()["code"]) == (422, "answer_not_pinnable")
         assert "upload the file" in refused.json()["detail"]
 
@@ -255,13 +263,8 @@ def test_a_pinned_answer_about_a_file_keeps_the_values_of_its_filters(cache_dir:
         return call
 
     with serving(cache_dir, {"AnalystStep": [filtered]}, data_dir=tmp_path / "data") as server:
-        made = server.http.post("/files", files={"file": ("returns.csv", BytesIO(RETURNS.encode()))}).json()
-        asked = {"question": QUESTION, "datasets": [made["datasets"][0]["dataset_id"]]}
-        answer = server.http.post("/analyst/invoke", json={"input": asked}).json()["output"]
-        path = f"/boards/{server.http.post('/boards', json={'title': 'Returns'}).json()['id']}"
-        given = {"thread_id": answer["thread_id"], "run_id": answer["run_id"]}
-        pin = server.http.post(f"{path}/pins", json=given).json()
-    assert "'beta'" in answer["sql"]
+        _, pin = pinned(server, "analyst", asked_of_file(server))
+    assert "'beta'" in pin["sql"]
     assert pin["result"]["error"] is None
     assert pin["result"]["rows"] == [row for row in ROWS if row[0] == "beta"]
 
