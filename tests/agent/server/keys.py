@@ -20,6 +20,14 @@ def as_(server: Served, key: str, **more: str) -> httpx.Client:
     return httpx.Client(base_url=server.http.base_url, headers=headers, timeout=30, verify=False)
 
 
+def ask(client: httpx.Client, graph: str = "agent", **given: Any) -> dict[str, Any]:
+    """Return the output of one question."""
+    response = client.post(f"/{graph}/invoke", json={"input": given})
+    assert response.status_code == 200, response.text
+    output: dict[str, Any] = response.json()["output"]
+    return output
+
+
 def request(server: Served, key: str, path: str, body: Any = None) -> Any:
     """Return the status and the body of a request; a POST if there is a body to send."""
     headers = {"X-API-Key": key} if key else {}

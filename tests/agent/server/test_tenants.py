@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 import uvicorn
 from sqlalchemy import create_engine, text
@@ -20,19 +19,13 @@ from datasphinx.agent.server.keys import hash_of, new_key
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
 from tests.agent.record.stores import fresh_url
-from tests.agent.server.keys import ACME, BETA, KEYS, as_
+from tests.agent.server.keys import ACME, BETA, KEYS, as_, ask
 from tests.agent.server.serving import ASKED, COUNT, Served, serving
 from tests.agent.tools.conftest import RETURNS
 from tests.support.commands import Run
 from tests.support.databases import make_table, url
 
 BY_STATUS = {**COUNT, "sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status ORDER BY status"}
-
-
-def ask(client: httpx.Client, **given: Any) -> dict[str, Any]:
-    response = client.post("/agent/invoke", json={"input": given})
-    assert response.status_code == 200, response.text
-    return response.json()["output"]
 
 
 # The model counts the orders by status.
@@ -161,8 +154,8 @@ def test_nothing_of_another_is_found(served: Served) -> None:
             assert acme.request(method, path, **asked).is_success, path
         assert ask(beta, **ASKED, thread_id=thread)["error"]["code"] == "thread_unknown"
         assert beta.get("/datasets").json() == {"datasets": []}
-        told = beta.post("/analyst/invoke", json={"input": {"question": "How many?", "datasets": [dataset]}}).json()
-    assert told["output"]["error"]["code"] == "dataset_unknown"
+        told = ask(beta, "analyst", question="How many?", datasets=[dataset])
+    assert told["error"]["code"] == "dataset_unknown"
 
 
 def test_one_record_for_several_keeps_them_apart(cache_dir: Path, tmp_path: Path) -> None:

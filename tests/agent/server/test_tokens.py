@@ -42,7 +42,8 @@ from datasphinx.agent.settings import OidcSettings, load_settings
 from datasphinx.agent.storage.database import SharedDatabase
 from tests.agent.record.stores import fresh_url
 from tests.agent.server.issuers import AUDIENCE, DISCOVERY, JWKS, Issuer, issuing, private_key, public_jwk
-from tests.agent.server.mcp.clients import call, code_of, content
+from tests.agent.server.keys import as_, ask
+from tests.agent.server.mcp.clients import HEADERS, HELLO, call, code_of, content
 from tests.agent.server.serving import ASKED, COUNT, Served, running, serving
 from tests.agent.tools.conftest import RETURNS
 from tests.support.databases import make_table, url
@@ -103,18 +104,13 @@ def analyst(issuer: Issuer, region: str | None = "north", roles: tuple[str, ...]
     return issuer.token(**{"realm_access": {"roles": list(roles)}, "https://data.example/region": region, **claims})
 
 
-def as_(server: Served, token: str) -> httpx.Client:
-    headers = {"Authorization": f"Bearer {token}"}
-    return httpx.Client(base_url=server.http.base_url, headers=headers, timeout=30, verify=False)
-
-
 def get(server: Served, path: str, token: str) -> httpx.Response:
     return server.http.get(path, headers={"Authorization": f"Bearer {token}"})
 
 
 def rows(server: Served, token: str) -> Any:
     with as_(server, token) as client:
-        output = client.post("/agent/invoke", json={"input": {"question": "Which shoes?"}}).json()["output"]
+        output = ask(client, question="Which shoes?")
     return [table["rows"] for table in output["tables"]] or output["error"]["code"]
 
 
@@ -415,7 +411,7 @@ def test_a_token_names_a_tenant_of_the_server(served: Served, issuer: Issuer) ->
 
 def test_tenants_of_tokens_are_kept_apart(served: Served, issuer: Issuer) -> None:
     with as_(served, analyst(issuer, org="acme")) as acme, as_(served, analyst(issuer, org="beta")) as beta:
-        output = acme.post("/agent/invoke", json={"input": ASKED}).json()["output"]
+        output = ask(acme, **ASKED)
         paths = [f"/threads/{output['thread_id']}", f"/traces/{output['audit']['trace_id']}"]
         assert [acme.get(path).status_code for path in paths] == [200, 200]
         assert [beta.get(path).status_code for path in paths] == [404, 404]
@@ -449,8 +445,8 @@ def test_a_row_parameter_is_a_text_or_a_number(served: Served, issuer: Issuer) -
 def test_users_with_other_rows_share_nothing(served: Served, issuer: Issuer) -> None:
     north, same, south = (as_(served, analyst(issuer, each, sub=each)) for each in ("north", "north", "south"))
     with north, same, south:
-        output = north.post("/agent/invoke", json={"input": {"question": "Which shoes?", "output_type": "plot"}}).json()
-        thread, trace = output["output"]["thread_id"], output["output"]["audit"]["trace_id"]
+        output = ask(north, question="Which shoes?", output_type="plot")
+        thread, trace = output["thread_id"], output["audit"]["trace_id"]
         dataset = north.post("/files", files={"file": ("returns.csv", BytesIO(RETURNS.encode()))}).json()["datasets"][0]
         run = north.get(f"/threads/{thread}/history").json()["runs"][0]["id"]
         for path in (f"/threads/{thread}", f"/threads/{thread}/history", f"/threads/{thread}/runs/{run}"):
@@ -459,8 +455,7 @@ def test_users_with_other_rows_share_nothing(served: Served, issuer: Issuer) -> 
         assert [each.post(f"/traces/{trace}/replay").status_code for each in (south, same)] == [404, 200]
         assert [len(each.get("/datasets").json()["datasets"]) for each in (same, south)] == [1, 0]
         assert south.delete(f"/datasets/{dataset['dataset_id']}").status_code == 404
-        told = south.post("/agent/invoke", json={"input": {"question": "And now?", "thread_id": thread}}).json()
-        assert told["output"]["error"]["code"] == "thread_unknown"
+        assert ask(south, question="And now?", thread_id=thread)["error"]["code"] == "thread_unknown"
         assert get(served, f"/threads/{thread}", KEY).status_code == 404
         assert get(served, f"/traces/{trace}", KEY).status_code == 404
 
@@ -468,7 +463,7 @@ def test_users_with_other_rows_share_nothing(served: Served, issuer: Issuer) -> 
 def test_a_board_shows_each_user_the_own_rows(served: Served, issuer: Issuer) -> None:
     north, same, south = (as_(served, analyst(issuer, each, sub=each)) for each in ("north", "north", "south"))
     with north, same, south:
-        answer = north.post("/agent/invoke", json={"input": {"question": "Which shoes?"}}).json()["output"]
+        answer = ask(north, question="Which shoes?")
         path = f"/boards/{north.post('/boards', json={'title': 'Shoes'}).json()['id']}"
         answered = {"thread_id": answer["thread_id"], "run_id": answer["run_id"]}
         assert south.post(f"{path}/pins", json=answered).json()["code"] == "board_read_only"
@@ -553,15 +548,8 @@ def test_an_mcp_client_sends_a_token(served: Served, issuer: Issuer, mode: str) 
 
 
 def test_a_session_belongs_to_the_users_with_its_rows(served: Served, issuer: Issuer) -> None:
-    hello = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
-    }
-    accept = {"Accept": "application/json, text/event-stream"}
-    north, south = ({**accept, "Authorization": f"Bearer {analyst(issuer, each)}"} for each in ("north", "south"))
-    session = {"Mcp-Session-Id": served.http.post("/mcp", json=hello, headers=north).headers["mcp-session-id"]}
+    north, south = ({**HEADERS, "Authorization": f"Bearer {analyst(issuer, each)}"} for each in ("north", "south"))
+    session = {"Mcp-Session-Id": served.http.post("/mcp", json=HELLO, headers=north).headers["mcp-session-id"]}
     session["MCP-Protocol-Version"] = "2025-06-18"
     assert served.http.delete("/mcp", headers={**south, **session}).status_code == 404
     assert served.http.delete("/mcp", headers={**north, **session}).status_code == 200
@@ -569,7 +557,7 @@ def test_a_session_belongs_to_the_users_with_its_rows(served: Served, issuer: Is
 
 def test_proposals_of_all_users_are_reviewed_in_the_tenant(served: Served, issuer: Issuer) -> None:
     with as_(served, analyst(issuer, "north")) as user:
-        answer = user.post("/agent/invoke", json={"input": {"question": "Which shoes are there?"}}).json()["output"]
+        answer = ask(user, question="Which shoes are there?")
         assert user.post(f"/threads/{answer['thread_id']}/feedback", json={"accepted": True}).status_code == 200
     with as_(served, analyst(issuer, "south", ("steward",))) as reviewer:
         (proposal,) = reviewer.get("/proposals").json()["proposals"]
@@ -589,7 +577,7 @@ def test_one_database_for_all_users_keeps_them_apart(issuer: Issuer, cache_dir: 
         as_(server, issuer.token(sub="ann")) as ann,
         as_(server, issuer.token(sub="ben")) as ben,
     ):
-        output = ann.post("/agent/invoke", json={"input": ASKED}).json()["output"]
+        output = ask(ann, **ASKED)
         ann.post("/files", files={"file": ("returns.csv", BytesIO(RETURNS.encode()))})
         for path in (f"/threads/{output['thread_id']}", f"/traces/{output['audit']['trace_id']}"):
             assert [each.get(path).status_code for each in (ann, ben)] == [200, 404], path
@@ -638,7 +626,7 @@ def test_users_that_were_not_seen_for_long_are_closed(
         threads = {}
         for user in ("ann", "ben", "cem", "dan", "eve", "ann"):
             with as_(server, issuer.token(sub=user)) as client:
-                output = client.post("/agent/invoke", json={"input": ASKED}).json()["output"]
+                output = ask(client, **ASKED)
                 threads.setdefault(user, output["thread_id"])
                 if user != "ann" or len(threads) > 1:
                     # What was stored is found again.

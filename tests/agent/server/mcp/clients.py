@@ -13,6 +13,13 @@ from tests.agent.server.serving import Served
 
 T = TypeVar("T")
 
+HEADERS = {"Accept": "application/json, text/event-stream"}
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
+}
 MODES = ("legacy", "auto")
 """The handshake of protocol versions up to 2025-11-25, and the requests without a session of later ones."""
 

@@ -14,7 +14,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp_types import CallToolResult, ElicitResult
 
-from tests.agent.server.mcp.clients import MODES, User, code_of, content
+from tests.agent.server.mcp.clients import HELLO, MODES, User, code_of, content
 from tests.agent.server.serving import ASKED, COUNT
 from tests.conftest import VALID
 from tests.support.best_customer import ASKS, BEST, BY_AMOUNT
@@ -81,10 +81,8 @@ class Kept(io.BytesIO):
 
 def test_the_command_answers_until_its_input_ends(run: Run, cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATASPHINX_CACHE_DIR", str(cache_dir))
-    client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
-    begin = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client}
     written = Kept()
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(Kept(json.dumps(begin).encode() + b"\n")))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(Kept(json.dumps(HELLO).encode() + b"\n")))
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written))
     assert run("mcp")[0] == 0
     (answer,) = map(json.loads, written.getvalue().splitlines())

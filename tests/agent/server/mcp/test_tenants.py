@@ -12,7 +12,7 @@ from mcp_types import CallToolResult, ElicitResult, InputRequiredResult
 
 from datasphinx.agent.server.keys import hash_of
 from tests.agent.server.keys import ACME, BETA, KEYS
-from tests.agent.server.mcp.clients import MODES, User, call, code_of, content, talk
+from tests.agent.server.mcp.clients import HEADERS, HELLO, MODES, User, call, code_of, content, talk
 from tests.agent.server.serving import COUNT, Served, serving
 from tests.support.best_customer import BEST, BY_AMOUNT, asks_about_best
 from tests.support.databases import make_database, make_table, url
@@ -27,13 +27,6 @@ PEOPLE = (
     "CREATE TABLE payroll (person TEXT, wage_band TEXT)",
     f"INSERT INTO payroll VALUES ('Ann', '{MARK}wage')",
 )
-HEADERS = {"Accept": "application/json, text/event-stream"}
-HELLO = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
-}
 
 
 def write_sql(messages: list[Any]) -> dict[str, Any]:
