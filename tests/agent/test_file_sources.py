@@ -79,9 +79,7 @@ def test_a_replay_reads_the_current_files(settings: Settings, tmp_path: Path) ->
 @pytest.fixture
 def model_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeOpenAI]:
     with FakeOpenAI() as fake:
-        monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", fake.base_url)
-        monkeypatch.setenv("DATASPHINX_LLM_MODEL", "fake")
-        monkeypatch.setenv("DATASPHINX_CACHE_DIR", str(tmp_path / "cache"))
+        fake.configure(monkeypatch, tmp_path / "cache")
         yield fake
 
 

@@ -54,10 +54,7 @@ def variables(smith: KeepingServer, model: FakeOpenAI, cache_dir: Path) -> dict[
         "LANGSMITH_ENDPOINT": smith.url,
         "LANGSMITH_API_KEY": "lsv2_key",
         "LANGSMITH_DISABLE_RUN_COMPRESSION": "true",
-        "DATASPHINX_CACHE_DIR": str(cache_dir),
-        "DATASPHINX_LLM_BASE_URL": model.base_url,
-        "DATASPHINX_LLM_MODEL": "fake",
-        "DATASPHINX_EFFORT": "low",
+        **model.variables(cache_dir, effort="low"),
     }
 
 

@@ -425,10 +425,7 @@ def test_the_command_line_exports_as_the_variables_of_opentelemetry_say(cache_di
     with FakeOpenAI([COUNT]) as model, Collector() as collector:
         environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("OTEL_")},
-            "DATASPHINX_OTEL": "true",
-            "DATASPHINX_CACHE_DIR": str(cache_dir),
-            "DATASPHINX_LLM_BASE_URL": model.base_url,
-            "DATASPHINX_LLM_MODEL": "fake",
+            **model.variables(cache_dir, otel="true"),
             "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url,
             "OTEL_EXPORTER_OTLP_HEADERS": "authorization=Bearer abc",
             "OTEL_RESOURCE_ATTRIBUTES": "deployment.environment.name=test",

@@ -5,7 +5,10 @@ import re
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.support.loopback import Handler, LoopbackServer
 
@@ -76,6 +79,16 @@ class FakeOpenAI(LoopbackServer):
     def base_url(self) -> str:
         """What a client takes as its base URL."""
         return f"{self.url}/v1"
+
+    def variables(self, cache_dir: Path, **settings: object) -> dict[str, str]:
+        """Return environment variables that name it as the model, the cache folder, and more settings."""
+        given = {"llm_base_url": self.base_url, "llm_model": "fake", "cache_dir": cache_dir, **settings}
+        return {f"DATASPHINX_{name.upper()}": str(value) for name, value in given.items()}
+
+    def configure(self, monkeypatch: pytest.MonkeyPatch, cache_dir: Path, **settings: object) -> None:
+        """Set these variables for a test."""
+        for name, value in self.variables(cache_dir, **settings).items():
+            monkeypatch.setenv(name, value)
 
     @property
     def schemas(self) -> list[str | None]:

@@ -12,7 +12,5 @@ from tests.support.fake_openai import FakeOpenAI
 def model(monkeypatch: pytest.MonkeyPatch, cache_dir: Path) -> Iterator[FakeOpenAI]:
     """A fake endpoint that the settings name."""
     with FakeOpenAI() as fake:
-        monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", fake.base_url)
-        monkeypatch.setenv("DATASPHINX_LLM_MODEL", "fake")
-        monkeypatch.setenv("DATASPHINX_CACHE_DIR", str(cache_dir))
+        fake.configure(monkeypatch, cache_dir)
         yield fake

@@ -102,15 +102,10 @@ def test_wrong_answers_that_are_presented_as_answers_are_counted(scripted: MakeA
 
 
 @pytest.mark.heavy
-def test_whatever_the_model_gets_right_the_commands_end_well(
-    run: Run, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with FakeOpenAI(default={"sql": "", "assumptions": [], "off_topic": True}) as server:
-        monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", server.base_url)
-        monkeypatch.setenv("DATASPHINX_LLM_MODEL", "fake")
-        monkeypatch.setenv("DATASPHINX_CACHE_DIR", str(cache_dir))
-        assert run("demo")[0] == errors.ANSWERED
-        code, out, _ = run("eval", "demo", "--json")
+def test_whatever_the_model_gets_right_the_commands_end_well(run: Run, model: FakeOpenAI) -> None:
+    model.default = {"sql": "", "assumptions": [], "off_topic": True}
+    assert run("demo")[0] == errors.ANSWERED
+    code, out, _ = run("eval", "demo", "--json")
     assert code == errors.ANSWERED
     assert json.loads(out) == {"questions": 9, "matched": 0, "confident_errors": 0}
 

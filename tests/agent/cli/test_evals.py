@@ -41,13 +41,7 @@ def server() -> Iterator[FakeOpenAI]:
 
 
 @pytest.fixture
-def run_bare(run: commands.Run) -> commands.Run:
-    """Runs the command with nothing but the arguments."""
-    return run
-
-
-@pytest.fixture
-def asks(run_bare: commands.Run, tmp_path: Path) -> Run:
+def asks(run: commands.Run, tmp_path: Path) -> Run:
     """Runs the evaluation of one question about books, with more arguments; code, report and standard error."""
     with closing(sqlite3.connect(tmp_path / "library.sqlite")) as connection:
         connection.executescript(
@@ -59,7 +53,7 @@ def asks(run_bare: commands.Run, tmp_path: Path) -> Run:
     files = ("--questions", f"{tmp_path}/q.jsonl", "--databases", str(tmp_path))
 
     def run_eval(*arguments: str) -> tuple[int, dict[str, Any], str]:
-        code, out, err = run_bare("eval", "run", *files, *arguments)
+        code, out, err = run("eval", "run", *files, *arguments)
         return code, json.loads(out or "{}"), err
 
     return run_eval
@@ -78,10 +72,9 @@ def test_the_whole_model_is_measured_by_default(asks: Run, server: FakeOpenAI, a
 
 
 def test_candidates_of_another_model_are_a_usage_error(
-    asks: Run, server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
+    asks: Run, server: FakeOpenAI, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", server.base_url)
-    monkeypatch.setenv("DATASPHINX_LLM_MODEL", "fake")
+    server.configure(monkeypatch, cache_dir)
     code, report, err = asks("--candidates", "2")
 
     assert (code, report) == (errors.USAGE, {})

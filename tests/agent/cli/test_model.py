@@ -23,10 +23,7 @@ KEY = "sk-very-secret-0123456789"
 def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeOpenAI]:
     monkeypatch.setattr("openai._base_client.time.sleep", lambda seconds: None)
     with FakeOpenAI(default=says(TEXT)) as fake:
-        monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", fake.base_url)
-        monkeypatch.setenv("DATASPHINX_LLM_MODEL", "fake")
-        monkeypatch.setenv("DATASPHINX_LLM_API_KEY", KEY)
-        monkeypatch.setenv("DATASPHINX_CACHE_DIR", str(tmp_path))
+        fake.configure(monkeypatch, tmp_path, llm_api_key=KEY)
         yield fake
 
 

@@ -55,12 +55,7 @@ def imported(arguments: list[str], environment: dict[str, str]) -> set[str]:
 @pytest.mark.heavy
 def test_ask_imports_no_unused_module_before_its_first_call(cache_dir: Path) -> None:
     with FakeOpenAI() as server:
-        environment = {
-            "DATASPHINX_LLM_BASE_URL": server.base_url,
-            "DATASPHINX_LLM_MODEL": "fake",
-            "DATASPHINX_CACHE_DIR": str(cache_dir),
-        }
-        modules = imported(["ask", "--json", "How many customers are there?"], environment)
+        modules = imported(["ask", "--json", "How many customers are there?"], server.variables(cache_dir))
 
     assert "openai" in modules, "the model was not called"
     assert (modules & _UNUSED) == set()

@@ -38,26 +38,17 @@ def test_printable_text_keeps_lines_and_letters_alone() -> None:
 
 
 @pytest.fixture
-def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def notes(tmp_path: Path) -> str:
     """The URL of a database whose cells and columns control a terminal."""
     cell = HOSTILE.replace("\ud800", "").replace("\0", "")
-    monkeypatch.setenv("DATASPHINX_CACHE_DIR", str(tmp_path / "cache"))
     return url(make_table(tmp_path, '"note\x1b[2J\u202e" TEXT, amount INTEGER', [(cell, 1), (cell, 2)], table="notes"))
 
 
 @pytest.mark.parametrize("as_json", [True, False])
-def test_an_answer(notes: str, run: Run, monkeypatch: pytest.MonkeyPatch, as_json: bool) -> None:
-    statement = {
-        "sql": "SELECT * FROM notes",
-        "assumptions": ["all\x9b2J\u202e"],
-        "off_topic": False,
-    }
-    with FakeOpenAI(default=statement) as server:
-        monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", server.base_url)
-        monkeypatch.setenv("DATASPHINX_LLM_MODEL", "fake")
-        monkeypatch.setenv("DATASPHINX_ENABLE_SQL_VALIDATION", "false")
-        arguments = ["ask", "List all notes\x9b2J\u202e", "--source", notes]
-        code, out, err = run(*arguments, *(["--json"] if as_json else []))
+def test_an_answer(notes: str, run: Run, model: FakeOpenAI, monkeypatch: pytest.MonkeyPatch, as_json: bool) -> None:
+    monkeypatch.setenv("DATASPHINX_ENABLE_SQL_VALIDATION", "false")
+    model.default = {"sql": "SELECT * FROM notes", "assumptions": ["all\x9b2J\u202e"], "off_topic": False}
+    code, out, err = run("ask", "List all notes\x9b2J\u202e", "--source", notes, *(["--json"] if as_json else []))
     assert code == errors.ANSWERED
     assert not [each for each in out + err if is_hostile(each) and each != "\n"]
     if as_json:

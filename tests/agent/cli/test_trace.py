@@ -18,7 +18,7 @@ QUESTION = "What is the total amount of things?"
 
 
 @pytest.fixture
-def things(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def things(tmp_path: Path, model: FakeOpenAI, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = make_table(tmp_path, "thing TEXT, amount INTEGER", [("bolt", 3), ("nut", 4)])
     monkeypatch.setenv("DATASPHINX_SOURCE", url(path))
     monkeypatch.setenv("DATASPHINX_CACHE_DIR", str(tmp_path / "cache"))
@@ -27,12 +27,10 @@ def things(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def trace_id(things: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> str:
+def trace_id(things: Path, model: FakeOpenAI, run: Run) -> str:
     """The trace of one question that was answered."""
-    with FakeOpenAI([SUM, VALID]) as server:
-        monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", server.base_url)
-        monkeypatch.setenv("DATASPHINX_LLM_MODEL", "fake")
-        _, out, _ = run("ask", QUESTION, "--json")
+    model.answers = [SUM, VALID]
+    _, out, _ = run("ask", QUESTION, "--json")
     return str(json.loads(out)["audit"]["trace_id"])
 
 
@@ -53,13 +51,9 @@ def test_list_has_when_how_it_ended_the_id_and_the_question(trace_id: str, run: 
     ]
 
 
-def test_a_question_cannot_move_the_cursor_of_the_terminal(
-    things: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with FakeOpenAI(default=SUM) as server:
-        monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", server.base_url)
-        monkeypatch.setenv("DATASPHINX_LLM_MODEL", "fake")
-        run("ask", "total \x1b[2J\x1b[H amount\nof things", "--json")
+def test_a_question_cannot_move_the_cursor_of_the_terminal(things: Path, model: FakeOpenAI, run: Run) -> None:
+    model.default = SUM
+    run("ask", "total \x1b[2J\x1b[H amount\nof things", "--json")
     (listed,) = json.loads(run("trace", "list", "--json")[1])["runs"]
     for arguments in (["list"], ["show", listed["trace_id"]]):
         assert "\x1b" not in run("trace", *arguments)[1]

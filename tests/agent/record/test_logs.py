@@ -123,12 +123,9 @@ def test_odd_text_stays_one_line_of_json(cache_dir: Path) -> None:
 def test_the_command_line_writes_it_to_standard_error(
     cache_dir: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("DATASPHINX_CACHE_DIR", str(cache_dir))
-    monkeypatch.setenv("DATASPHINX_LLM_MODEL", "fake")
     monkeypatch.setattr(sys, "argv", ["datasphinx", "ask", "How many orders are there?", "--json"])
-    monkeypatch.setenv("DATASPHINX_LOG_JSON", "true")
     with FakeOpenAI([COUNT, VALID]) as server, pytest.raises(SystemExit):
-        monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", server.base_url)
+        server.configure(monkeypatch, cache_dir, log_json="true")
         cli.main()
     out, err = capsys.readouterr()
     trace_id = json.loads(out)["audit"]["trace_id"]
@@ -139,13 +136,7 @@ def test_the_command_line_writes_it_to_standard_error(
 @pytest.mark.process
 def test_the_command_line_writes_no_steps_between_the_lines(cache_dir: Path, tmp_path: Path) -> None:
     with FakeOpenAI([COUNT]) as model:
-        environment = {
-            **os.environ,
-            "DATASPHINX_LOG_JSON": "true",
-            "DATASPHINX_CACHE_DIR": str(cache_dir),
-            "DATASPHINX_LLM_BASE_URL": model.base_url,
-            "DATASPHINX_LLM_MODEL": "fake",
-        }
+        environment = {**os.environ, **model.variables(cache_dir, log_json="true")}
         command = [sys.executable, "-m", "datasphinx", "ask", "--effort", "low", "How many orders are there?"]
         run = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr

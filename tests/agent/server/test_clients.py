@@ -93,12 +93,7 @@ def test_an_application_or_checker_of_the_python_api(
     with FakeOpenAI() as model:
         model.answers = [] if program == "tables_in_memory" else [COUNT, VALID]
         model.default = lambda request: query_or_finish([SimpleNamespace(**each) for each in request["messages"]])
-        settings = {
-            "DATASPHINX_LLM_BASE_URL": model.base_url,
-            "DATASPHINX_LLM_MODEL": "fake",
-            "DATASPHINX_CACHE_DIR": str(cache_dir),
-            "DATASPHINX_ENABLE_SQL_VALIDATION": "false",
-        }
+        settings = model.variables(cache_dir, enable_sql_validation="false")
         python = environment("requirements-agents" if program == "agent_deepagents" else "requirements")
         assert shown_by(python, program, **settings) == IN_PROCESS[program]
 

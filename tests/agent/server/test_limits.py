@@ -48,14 +48,9 @@ def together(request: pytest.FixtureRequest, cache_dir: Path, tmp_path: Path) ->
 
         def start(**limits: Any) -> Together:
             folders = [tmp_path / "one", tmp_path / "other"]
-            given = {
-                "DATASPHINX_API_KEYS": json.dumps(KEYS),
-                "DATASPHINX_TENANTS": json.dumps({"acme": limits, "beta": {}}),
-                "DATASPHINX_CACHE_DIR": str(cache_dir),
-                "DATASPHINX_LLM_BASE_URL": model.base_url,
-                "DATASPHINX_LLM_MODEL": "fake",
-                "DATASPHINX_ENABLE_SQL_VALIDATION": "false",
-            }
+            tenants = json.dumps({"acme": limits, "beta": {}})
+            keys = {"api_keys": json.dumps(KEYS), "tenants": tenants}
+            given = model.variables(cache_dir, enable_sql_validation="false", **keys)
             if request.param == "one postgres":
                 url = stack.enter_context(fresh_url("postgres", tmp_path))
                 given |= {"DATASPHINX_THREADS_URL": url, "DATASPHINX_RECORD_URL": url}

@@ -44,12 +44,7 @@ def model() -> Iterator[FakeOpenAI]:
 @pytest.fixture
 def settings(cache_dir: Path, model: FakeOpenAI) -> dict[str, str]:
     """What every server of a test is started with."""
-    return {
-        "DATASPHINX_CACHE_DIR": str(cache_dir),
-        "DATASPHINX_LLM_BASE_URL": model.base_url,
-        "DATASPHINX_LLM_MODEL": "fake",
-        "DATASPHINX_ENABLE_SQL_VALIDATION": "false",
-    }
+    return model.variables(cache_dir, enable_sql_validation="false")
 
 
 @pytest.fixture

@@ -30,21 +30,13 @@ def said(request: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.fixture
-def servers(cache_dir: Path, tmp_path: Path) -> Iterator[list[ServerProcess]]:
+def servers(tmp_path: Path) -> Iterator[list[ServerProcess]]:
     """Two servers with one PostgreSQL and nothing else in common."""
     with fresh_url("postgres", tmp_path) as url, FakeOpenAI(default=said) as model, ExitStack() as stack:
-        given = {
-            "DATASPHINX_API_KEYS": json.dumps(KEYS),
-            "DATASPHINX_THREADS_URL": url,
-            "DATASPHINX_RECORD_URL": url,
-            "DATASPHINX_LLM_BASE_URL": model.base_url,
-            "DATASPHINX_LLM_MODEL": "fake",
-        }
-        folders = [tmp_path / "one", tmp_path / "other"]
-        caches = [{"DATASPHINX_CACHE_DIR": str(folder / "cache")} for folder in folders]
+        given = {"api_keys": json.dumps(KEYS), "threads_url": url, "record_url": url}
         yield [
-            stack.enter_context(server_process(folder, given | cache))
-            for folder, cache in zip(folders, caches, strict=True)
+            stack.enter_context(server_process(folder, model.variables(folder / "cache", **given)))
+            for folder in (tmp_path / "one", tmp_path / "other")
         ]
 
 
