@@ -6,11 +6,12 @@ import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-import pytest
+from typing import TYPE_CHECKING, Any
 
 from tests.support.loopback import Handler, LoopbackServer
+
+if TYPE_CHECKING:
+    import pytest
 
 USAGE = {"prompt_tokens": 120, "completion_tokens": 30, "total_tokens": 150}
 
@@ -85,7 +86,7 @@ class FakeOpenAI(LoopbackServer):
         given = {"llm_base_url": self.base_url, "llm_model": "fake", "cache_dir": cache_dir, **settings}
         return {f"DATASPHINX_{name.upper()}": str(value) for name, value in given.items()}
 
-    def configure(self, monkeypatch: pytest.MonkeyPatch, cache_dir: Path, **settings: object) -> None:
+    def configure(self, monkeypatch: "pytest.MonkeyPatch", cache_dir: Path, **settings: object) -> None:
         """Set these variables for a test."""
         for name, value in self.variables(cache_dir, **settings).items():
             monkeypatch.setenv(name, value)

@@ -60,17 +60,23 @@ def converse(folder: Path) -> Converse:
 
 
 ACCEPTED = {"feedback": {"accepted": True}}
+QUESTION = {"question": "How many customers live in Spain?"}
+
+
+def proposals(run: Run) -> list[dict[str, Any]]:
+    """The open proposals."""
+    listed: list[dict[str, Any]] = json.loads(run("knowledge", "review", "list", "--json")[1])["proposals"]
+    return listed
 
 
 def test_accepted_answer_becomes_a_verified_query(run: Run, folder: Path, converse: Converse) -> None:
-    question = {"question": "How many customers live in Spain?"}
-    answered, accepted, again = converse(question, ACCEPTED, ACCEPTED)
+    answered, accepted, again = converse(QUESTION, ACCEPTED, ACCEPTED)
     assert accepted["answer"] == again["answer"] == "Noted: the answer is right. It is proposed for review."
 
-    (listed,) = json.loads(run("knowledge", "review", "list", "--json")[1])["proposals"]
+    (listed,) = proposals(run)
     proposal_id = listed["id"]
     assert listed == {
-        "id": proposal_id, "source": "shop", "question": question["question"], "sql": SQL, "choice": None,
+        "id": proposal_id, "source": "shop", "question": QUESTION["question"], "sql": SQL, "choice": None,
         "clarifications": [], "proposed_by": "ann", "proposed_at": listed["proposed_at"],
         "trace_id": answered["audit"]["trace_id"], "status": "open", "reviewed_by": "", "place": "",
         "origin": "accepted_answer",
@@ -91,28 +97,28 @@ def test_accepted_answer_becomes_a_verified_query(run: Run, folder: Path, conver
     assert run("knowledge", "review", "list")[1] == "There is no proposal with the status open.\n"
     assert run("knowledge", "review", "accept", proposal_id)[0] == 3
     assert run("knowledge", "review", "reject", proposal_id)[0] == 3
-    (verified,) = converse({"question": "how many customers live in Spain"}, question, sql=no_call)[1:]  # type: ignore[arg-type]
+    (verified,) = converse({"question": "how many customers live in Spain"}, QUESTION, sql=no_call)[1:]  # type: ignore[arg-type]
     assert verified["verified"]["place"] == "knowledge/shop/verified.yml:2"
     # On the command line too, where no model is installed.
-    code, out, _ = run("ask", question["question"], "--source", "shop")
+    code, out, _ = run("ask", QUESTION["question"], "--source", "shop")
     assert code == 0 and re.search(r"Verified by ann on \d{4}-\d\d-\d\d\.", out)
-    code, out, _ = run("ask", question["question"], "--source", "shop", "--json")
+    code, out, _ = run("ask", QUESTION["question"], "--source", "shop", "--json")
     assert (code, json.loads(out)["verified"]["author"]) == (0, "ann")
 
 
 def test_rejected_proposal_writes_nothing(run: Run, folder: Path, converse: Converse) -> None:
-    converse({"question": "How many customers live in Spain?"}, ACCEPTED)
-    (listed,) = json.loads(run("knowledge", "review", "list", "--json")[1])["proposals"]
+    converse(QUESTION, ACCEPTED)
+    (listed,) = proposals(run)
 
     assert run("knowledge", "review", "reject", listed["id"])[:2] == (0, f"rejected: {listed['id']}\n")
-    converse({"question": "How many customers live in Spain?"}, ACCEPTED)
-    assert json.loads(run("knowledge", "review", "list", "--json")[1])["proposals"] == []
+    converse(QUESTION, ACCEPTED)
+    assert proposals(run) == []
     assert [path.name for path in folder.iterdir()] == ["metrics.yml"]
 
 
 def test_entry_with_a_mistake_is_not_written(run: Run, folder: Path, converse: Converse) -> None:
-    converse({"question": "How many customers live in Spain?"}, ACCEPTED)
-    (listed,) = json.loads(run("knowledge", "review", "list", "--json")[1])["proposals"]
+    converse(QUESTION, ACCEPTED)
+    (listed,) = proposals(run)
     (folder / "own.yml").write_text("verified:\n  - {question: how many customers live in spain, sql: SELECT 1}\n")
 
     code, _, err = run("knowledge", "review", "accept", listed["id"])
@@ -126,7 +132,7 @@ def test_chosen_meaning_of_a_shared_word_is_proposed(run: Run, folder: Path, con
     sql = "SELECT SUM(total_amount) FROM orders"
     question = {"question": "What were the sales?"}
     converse(question, {"clarification_answer": "1"}, ACCEPTED, sql=sql)
-    listed = json.loads(run("knowledge", "review", "list", "--json")[1])["proposals"]
+    listed = proposals(run)
     (chosen,) = [each for each in listed if each["choice"]]
 
     assert chosen["choice"] == {"word": "sales", "means": "gross sales"}
@@ -144,16 +150,16 @@ def test_without_a_record_proposals_are_beside_the_knowledge(
     run: Run, folder: Path, converse: Converse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DATASPHINX_RECORD", "false")
-    converse({"question": "How many customers live in Spain?"}, ACCEPTED)
+    converse(QUESTION, ACCEPTED)
 
     assert (folder / "proposals.sqlite").is_file()
-    (listed,) = json.loads(run("knowledge", "review", "list", "--json")[1])["proposals"]
+    (listed,) = proposals(run)
     assert run("knowledge", "review", "accept", listed["id"])[0] == 0
 
 
 def test_nothing_is_proposed_without_a_knowledge_folder(run: Run, folder: Path, converse: Converse) -> None:
     Path("datasphinx.toml").write_text("")
-    accepted = converse({"question": "How many customers live in Spain?"}, ACCEPTED)[1]
+    accepted = converse(QUESTION, ACCEPTED)[1]
 
     assert accepted["answer"] == "Noted: the answer is right."
     assert run("knowledge", "review", "list")[1] == "There is no proposal with the status open.\n"

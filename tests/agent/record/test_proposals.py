@@ -1,16 +1,13 @@
 """Proposals in the database of the record: once each, reviewed once, and apart for each tenant."""
 
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from datasphinx.agent.errors import Conflict, NotFound
 from datasphinx.agent.record.proposals import Proposal, ProposalStore
 from datasphinx.agent.record.store import Store
-from tests.agent.record.stores import ENGINES, fresh_url
 from tests.support.errors import of_code
 
 PROPOSAL = Proposal(
@@ -23,13 +20,6 @@ PROPOSAL = Proposal(
     proposed_at="2026-11-23T10:00:00+00:00",
     trace_id="a" * 32,
 )
-
-
-@pytest.fixture(params=ENGINES)
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """The URL of an empty database."""
-    with fresh_url(request.param, tmp_path) as made:
-        yield made
 
 
 def test_proposals_of_tenants_are_apart_and_reviewed_once(url: str) -> None:

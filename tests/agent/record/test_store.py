@@ -5,7 +5,7 @@ import json
 import multiprocessing
 import stat
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,7 @@ from datasphinx.agent.record.events import BEGINNING
 from datasphinx.agent.record.migrations import MIGRATIONS, StoreTooNew, migrate
 from datasphinx.agent.record.store import GroupCommit, Store, sqlite_url
 from datasphinx.agent.record.verify import verify
-from tests.agent.record.stores import ENGINES, fresh_url, happened, tampering
+from tests.agent.record.stores import fresh_url, happened, tampering
 from tests.support.errors import of_code
 from tests.support.servers import STORES
 
@@ -25,12 +25,6 @@ ODD = "«\u0000🐘 \ud800 客户 Клиенты ' \" \\ %s :name"
 
 
 WRITERS = 8
-
-
-@pytest.fixture(params=ENGINES)
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    with fresh_url(request.param, tmp_path) as made:
-        yield made
 
 
 def test_what_is_written_comes_back(url: str) -> None:

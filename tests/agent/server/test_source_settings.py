@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
+from datasphinx.agent.engines.privileges import Grants
 from datasphinx.agent.server.keys import hash_of, new_key
 from datasphinx.agent.server.routes import source_settings
 from datasphinx.agent.settings import load_settings
@@ -22,10 +23,11 @@ from tests.agent.server.serving import Served, serving
 from tests.support.databases import make_database
 
 OPERATOR, USER, OTHER = new_key(), new_key(), new_key()
+BOOKS = {"name": "books", "url": "sqlite:///books.sqlite"}
 ROUTES = [
     ("GET", "/operate/sources", None),
-    ("POST", "/operate/sources/test", {"name": "books", "url": "sqlite:///books.sqlite"}),
-    ("POST", "/operate/sources", {"name": "books", "url": "sqlite:///books.sqlite"}),
+    ("POST", "/operate/sources/test", BOOKS),
+    ("POST", "/operate/sources", BOOKS),
     ("POST", "/operate/sources/shop/test", None),
     ("DELETE", "/operate/sources/shop", None),
 ]
@@ -47,8 +49,7 @@ def server(cache_dir: Path, tmp_path: Path, books: Path) -> Iterator[Served]:
 
 
 def names(server: Served, path: str = "/sources", key: str = "") -> list[str]:
-    response = server.http.get(path, headers={"X-API-Key": key} if key else {})
-    return [each["name"] for each in response.json()["sources"]]
+    return [each["name"] for each in send(server, "GET", path, key=key).json()["sources"]]
 
 
 def send(server: Served, method: str, path: str, body: Any = None, key: str = "") -> httpx.Response:
@@ -144,7 +145,7 @@ def test_a_change_of_the_file_reaches_each_process(cache_dir: Path, tmp_path: Pa
         serving(cache_dir, data_dir=tmp_path / "data") as first,
         serving(cache_dir, data_dir=tmp_path / "data") as second,
     ):
-        send(first, "POST", "/operate/sources", {"name": "books", "url": "sqlite:///books.sqlite"})
+        send(first, "POST", "/operate/sources", BOOKS)
         assert names(first) == names(second) == ["books"]
 
         config = tmp_path / "datasphinx.toml"
@@ -209,7 +210,7 @@ def test_with_keys_nobody_edits_sources_by_default(keyed: Callable[..., Any], tm
     before = (tmp_path / "datasphinx.toml").read_text()
     with keyed() as server:
         assert [send(server, *route, key=OPERATOR).status_code for route in ROUTES] == [404] * len(ROUTES)
-        assert server.http.get("/sources", headers={"X-API-Key": OPERATOR}).json()["may_edit_sources"] is False
+        assert send(server, "GET", "/sources", key=OPERATOR).json()["may_edit_sources"] is False
     assert (tmp_path / "datasphinx.toml").read_text() == before
 
 
@@ -226,13 +227,10 @@ def test_only_operators_edit_sources(keyed: Callable[..., Any], tmp_path: Path) 
             assert (refused.status_code, refused.json()["code"]) == (403, "role_missing"), route
             assert send(server, *route).status_code == 401
         assert (tmp_path / "datasphinx.toml").read_text() == before
-        flags = [
-            server.http.get("/sources", headers={"X-API-Key": key}).json()["may_edit_sources"]
-            for key in (OPERATOR, USER)
-        ]
+        flags = [send(server, "GET", "/sources", key=key).json()["may_edit_sources"] for key in (OPERATOR, USER)]
         assert flags == [True, False]
 
-        added = send(server, "POST", "/operate/sources", {"name": "books", "url": "sqlite:///books.sqlite"}, OPERATOR)
+        added = send(server, "POST", "/operate/sources", BOOKS, OPERATOR)
         assert (added.status_code, added.json()["url"]) == (201, "sqlite:///books.sqlite")
         # Tenants that were opened before have it too.
         assert [sorted(names(server, key=key)) for key in (OPERATOR, USER, OTHER)] == [["books", "shop"]] * 3
@@ -243,14 +241,13 @@ def test_only_operators_edit_sources(keyed: Callable[..., Any], tmp_path: Path) 
 def test_operators_of_a_tenant_with_named_sources_edit_nothing(keyed: Callable[..., Any]) -> None:
     tenants = {"acme": {}, "beta": {"sources": ["shop"]}}
     with keyed(edit_sources=True, tenants=tenants) as server:
-        new = {"name": "books", "url": "sqlite:///books.sqlite"}
-        for route in (("POST", "/operate/sources", new), ("POST", "/operate/sources/test", new), ROUTES[-1]):
+        for route in (*ROUTES[1:3], ROUTES[-1]):
             refused = send(server, *route, key=OTHER)
             assert (refused.status_code, refused.json()["code"]) == (403, "sources_not_editable")
         shown = send(server, "GET", "/operate/sources", key=OTHER).json()
         assert (shown["may_edit"], [row["may_remove"] for row in shown["sources"]]) == (False, [False])
 
-        assert send(server, "POST", "/operate/sources", new, OPERATOR).status_code == 201
+        assert send(server, "POST", "/operate/sources", BOOKS, OPERATOR).status_code == 201
         assert names(server, key=OTHER) == names(server, "/operate/sources", OTHER) == ["shop"]
         assert send(server, "POST", "/operate/sources/books/test", key=OTHER).status_code == 404
         # The tenant would be left with a source that does not exist.
@@ -258,7 +255,7 @@ def test_operators_of_a_tenant_with_named_sources_edit_nothing(keyed: Callable[.
 
 
 def test_requests_of_other_sites_change_nothing(server: Served, tmp_path: Path) -> None:
-    body = json.dumps({"name": "books", "url": "sqlite:///books.sqlite"})
+    body = json.dumps(BOOKS)
     for path in ("/operate/sources", "/operate/sources/test"):
         foreign = server.http.post(path, content=body, headers={"Origin": "https://evil.example"})
         assert foreign.status_code == 403
@@ -271,18 +268,19 @@ def test_requests_of_other_sites_change_nothing(server: Served, tmp_path: Path) 
 
 # Secrets
 
+FAR = {"name": "far", "engine": "postgresql", "host": "127.0.0.1", "port": 1, "user": "ann", "database": "shop"}
+
 
 def test_no_response_and_no_log_has_the_password(
     server: Served, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    fields = {"name": "far", "engine": "postgresql", "host": "127.0.0.1", "port": 1, "user": "ann", "database": "shop"}
     bodies = [
-        {**fields, "password": "mellon-xyzzy/@:1"},
+        {**FAR, "password": "mellon-xyzzy/@:1"},
         {"name": "far", "url": "postgresql://ann:mellon-xyzzy@127.0.0.1:1/shop"},
         {"name": "far", "url": "postgresql//ann:mellon@xyzzy@host:1:2/shop"},
         {"name": "far", "url": "postgresql://ann:mellon-xyzzy@127.0.0.1:1/shop?sslkey=/etc/mellon-xyzzy"},
         {"name": "mellon-xyzzy" * 20, "url": "postgresql://ann:mellon-xyzzy@127.0.0.1:1/shop"},
-        {**fields, "password": {"mellon-xyzzy": 1}},
+        {**FAR, "password": {"mellon-xyzzy": 1}},
     ]
     with caplog.at_level(logging.DEBUG):
         for body in bodies:
@@ -297,16 +295,11 @@ def test_no_response_and_no_log_has_the_password(
 def test_a_stored_password_is_not_shown_and_the_file_is_private(
     server: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from datasphinx.agent.engines.privileges import Grants
-    from datasphinx.agent.server.routes import source_settings as module
-    from datasphinx.agent.sources.account_check import SourceCheck
-
     # Whether the database answers is tested with real ones; here is none with a password.
     checked = SourceCheck("far", "postgresql://ann:***@127.0.0.1/shop", "postgres", Grants((), ()), "", 3, ())
-    monkeypatch.setattr(module, "check_source", lambda *_: checked)
-    fields = {"name": "far", "engine": "postgresql", "host": "127.0.0.1", "port": 1, "user": "ann", "database": "shop"}
+    monkeypatch.setattr(source_settings, "check_source", lambda *_: checked)
 
-    added = send(server, "POST", "/operate/sources", {**fields, "password": "mellon-xyzzy/@:1"})
+    added = send(server, "POST", "/operate/sources", {**FAR, "password": "mellon-xyzzy/@:1"})
     monkeypatch.undo()
     monkeypatch.chdir(tmp_path)
     rows = send(server, "GET", "/operate/sources")
@@ -432,7 +425,7 @@ def test_a_file_that_cannot_be_written_is_an_error(
         raise OSError(30, "Read-only file system")
 
     monkeypatch.setattr("datasphinx.agent.sources.config_file.os.replace", refuse)
-    problem = send(server, "POST", "/operate/sources", {"name": "books", "url": "sqlite:///books.sqlite"})
+    problem = send(server, "POST", "/operate/sources", BOOKS)
 
     assert (problem.status_code, problem.json()["code"]) == (503, "settings_not_writable")
     assert "Read-only file system" in problem.json()["detail"]
