@@ -9,6 +9,7 @@ import pytest
 
 from datasphinx.agent.sql import execute
 from tests.agent.record.stores import fresh_url
+from tests.agent.server.asking import kept
 from tests.agent.server.serving import Served, serving
 from tests.support.databases import make_table
 
@@ -31,6 +32,15 @@ def served(shared_server: Served) -> Served:
     """The server of the file, as if its model had not been called."""
     shared_server.model.calls.clear()
     return shared_server
+
+
+@pytest.fixture
+def emptied(shared_server: Served) -> Iterator[Served]:
+    """The server of the file; the files that a test leaves there are removed."""
+    yield shared_server
+    for dataset in shared_server.http.get("/datasets").json()["datasets"]:
+        shared_server.http.delete(f"/datasets/{dataset['dataset_id']}")
+    assert kept(shared_server) == []
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Threads, traces and charts over HTTP: what is kept, and feedback on it."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,11 +16,8 @@ BY_STATUS = {
 }
 
 
-@pytest.fixture
-def charted(cache_dir: Path) -> Iterator[Served]:
-    """A server whose model counts the orders by status."""
-    with serving(cache_dir, {"GeneratedSQL": [BY_STATUS]}, clarify="never") as server:
-        yield server
+ANSWERS = {"GeneratedSQL": [BY_STATUS]}
+SETTINGS = {"clarify": "never"}
 
 
 def test_a_thread_shows_what_was_asked_and_answered(cache_dir: Path) -> None:
@@ -42,15 +38,15 @@ def test_a_thread_shows_what_was_asked_and_answered(cache_dir: Path) -> None:
     assert traces == [("ok", output["audit"]["trace_id"]), ("clarification", asked["audit"]["trace_id"])]
 
 
-def test_each_run_is_there_as_it_came_out(charted: Served) -> None:
-    first = charted.invoke(question="How many orders are there by status? Show a bar chart.")
+def test_each_run_is_there_as_it_came_out(served: Served) -> None:
+    first = served.invoke(question="How many orders are there by status? Show a bar chart.")
     thread = first["thread_id"]
     given = {"accepted": False, "comment": "fewer"}
-    others = [charted.invoke(thread_id=thread, feedback=given), charted.invoke(thread_id=thread, **ASKED)]
-    runs = charted.http.get(f"/threads/{thread}/history").json()["runs"]
+    others = [served.invoke(thread_id=thread, feedback=given), served.invoke(thread_id=thread, **ASKED)]
+    runs = served.http.get(f"/threads/{thread}/history").json()["runs"]
 
     assert first["charts"] and first["tables"]
-    found = [charted.http.get(f"/threads/{thread}/runs/{run['id']}").json() for run in reversed(runs)]
+    found = [served.http.get(f"/threads/{thread}/runs/{run['id']}").json() for run in reversed(runs)]
     assert found == [first, *others]
     assert runs[1]["said"] == {"feedback": given}
 
@@ -119,10 +115,10 @@ def test_without_a_record_there_is_no_trace(cache_dir: Path) -> None:
 # Charts
 
 
-def test_a_chart_is_drawn_when_it_is_asked_for(charted: Served) -> None:
-    output = charted.invoke(question="How many orders by status?", output_type="plot")
+def test_a_chart_is_drawn_when_it_is_asked_for(served: Served) -> None:
+    output = served.invoke(question="How many orders by status?", output_type="plot")
     (chart,) = output["charts"]
-    first, again = (charted.http.get(f"/charts/{chart['id']}.png") for _ in range(2))
+    first, again = (served.http.get(f"/charts/{chart['id']}.png") for _ in range(2))
     assert (first.status_code, first.headers["content-type"]) == (200, "image/png")
     assert first.content.startswith(b"\x89PNG") and again.content == first.content
-    assert charted.http.get(f"/charts/{chart['id'][:-1]}2.png").status_code == 404
+    assert served.http.get(f"/charts/{chart['id'][:-1]}2.png").status_code == 404

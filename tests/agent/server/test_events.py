@@ -100,10 +100,9 @@ def test_a_run_that_takes_too_long_ends_in_a_problem(cache_dir: Path) -> None:
     assert (kind, problem["code"], problem["status"]) == ("problem", "request_timeout", 504)
 
 
-def test_a_defect_ends_in_a_problem(cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_defect_ends_in_a_problem(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("datasphinx.agent.server.routes.events.step_line", lambda *_: 1 / 0)
-    with serving(cache_dir) as server:
-        *_, (kind, problem) = stream(server, **ASKED)
+    *_, (kind, problem) = stream(served, **ASKED)
     assert (kind, problem["code"]) == ("problem", "internal_error") and "division" not in str(problem)
 
 

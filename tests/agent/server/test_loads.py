@@ -5,8 +5,6 @@ import json
 import re
 import socket
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +12,7 @@ from langserve import RemoteRunnable
 
 from datasphinx.agent.core.cancellation import Cancellation
 from tests.agent.server.asking import events_of, kept, upload
-from tests.agent.server.serving import Served, serving
+from tests.agent.server.serving import Served
 from tests.support.eventually import eventually
 from tests.support.server_process import sending
 
@@ -22,10 +20,22 @@ TEXT = b"kind,pairs\n" + b"boot,3\n" * 500
 STAGES = ["read", "examine", "write"]
 
 
+def read_again(messages: list[Any]) -> dict[str, Any]:
+    """A model that reads the file of its dataset again, and then gives up."""
+    prompt = str(messages[-1].content)
+    if '"create_dataset"' in prompt:
+        return {"tool": "finish", "arguments": {"cannot_answer": "They lack all."}}
+    (file_id,) = set(re.findall("file_[0-9a-f]{16}", prompt))
+    return {"tool": "create_dataset", "arguments": {"file_id": file_id, "types": {"pairs": "text"}}}
+
+
+ANSWERS = {"AnalystStep": [read_again]}
+SETTINGS = {"max_upload_bytes": 50_000}
+
+
 @pytest.fixture
-def server(cache_dir: Path, tmp_path: Path) -> Iterator[Served]:
-    with serving(cache_dir, {}, data_dir=tmp_path / "data", max_upload_bytes=50_000) as served:
-        yield served
+def server(emptied: Served) -> Served:
+    return emptied
 
 
 class Held:
@@ -81,31 +91,16 @@ def test_progress_is_reported_in_order(server: Served) -> None:
     assert (last, dataset["schema"][1]["type"]) == ("output", "VARCHAR")
 
 
-def read_again(messages: list[Any]) -> dict[str, Any]:
-    """A model that reads the file of its dataset again, and then gives up."""
-    prompt = str(messages[-1].content)
-    if '"create_dataset"' in prompt:
-        return {"tool": "finish", "arguments": {"cannot_answer": "They lack all."}}
-    (file_id,) = set(re.findall("file_[0-9a-f]{16}", prompt))
-    return {"tool": "create_dataset", "arguments": {"file_id": file_id, "types": {"pairs": "text"}}}
-
-
-@pytest.fixture
-def rereading(cache_dir: Path, tmp_path: Path) -> Iterator[Served]:
-    with serving(cache_dir, {"AnalystStep": [read_again]}, data_dir=tmp_path / "data") as served:
-        yield served
-
-
 @pytest.mark.heavy
-def test_a_question_reports_the_progress_of_its_load(rereading: Served) -> None:
-    made = upload(rereading, "a.csv", TEXT).json()
+def test_a_question_reports_the_progress_of_its_load(server: Served) -> None:
+    made = upload(server, "a.csv", TEXT).json()
     body = {"question": "Which?", "datasets": [made["datasets"][0]["dataset_id"]]}
-    with rereading.http.stream("POST", "/analyst/events", json=body) as response:
+    with server.http.stream("POST", "/analyst/events", json=body) as response:
         events = list(events_of(response.iter_lines()))
     places = [(STAGES.index(data["stage"]), data["share"]) for kind, data in events if kind == "progress"]
     assert places == sorted(set(places)) and {place for place, _ in places} == {0, 1, 2}
     assert {kind for kind, _ in events} == {"started", "step", "progress", "output"}
-    streamed = list(RemoteRunnable(f"{rereading.url}/analyst", verify=False).stream(body))
+    streamed = list(RemoteRunnable(f"{server.url}/analyst", verify=False).stream(body))
     assert all("stage" not in chunk for chunk in streamed)
 
 

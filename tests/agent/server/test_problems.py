@@ -4,23 +4,12 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import pytest
 
-from datasphinx.agent.llm.scripted import ScriptedModel
-from datasphinx.agent.server.app import create_app
-from datasphinx.agent.services import Services
-from datasphinx.agent.settings import load_settings
 from tests.agent.server.leaving import Held
-from tests.agent.server.serving import ASKED, COUNT, Served, running, serving
+from tests.agent.server.serving import ASKED, COUNT, Served, serving
 
-
-@pytest.fixture
-def base(cache_dir: Path) -> Iterator[str]:
-    """The URL of a server with small limits."""
-    settings = load_settings(cache_dir=cache_dir, max_request_bytes=2000, max_upload_bytes=3000)
-    with running(create_app(Services(settings, model=ScriptedModel()))) as url:
-        yield url
+SETTINGS = {"max_request_bytes": 2000, "max_upload_bytes": 3000}
 
 
 @pytest.mark.parametrize(
@@ -83,27 +72,25 @@ def test_a_page_of_another_site_gets_nothing(served: Served, headers: dict[str, 
 
 
 def test_a_page_of_this_server_is_answered(served: Served) -> None:
-    own = served.url
-    assert served.http.post("/agent/invoke", json={"input": ASKED}, headers={"Origin": own}).is_success
+    assert served.http.post("/agent/invoke", json={"input": ASKED}, headers={"Origin": served.url}).is_success
 
 
 # Bounds
 
 
-def test_a_large_request_is_refused_before_it_is_read(base: str) -> None:
-    port = httpx.URL(base).port
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+def test_a_large_request_is_refused_before_it_is_read(served: Served) -> None:
+    with socket.create_connection(("127.0.0.1", served.http.base_url.port or 0), timeout=10) as connection:
         connection.sendall(b"POST /agent/invoke HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2001\r\n\r\n")
         answer = connection.recv(4096)
     assert b" 413 " in answer.splitlines()[0] and b"request_too_large" in answer
 
 
 @pytest.mark.parametrize("path", ["/agent/invoke", "/agent/batch", "/analyst/stream"])
-def test_a_large_request_of_unknown_length_is_refused(base: str, path: str) -> None:
+def test_a_large_request_of_unknown_length_is_refused(served: Served, path: str) -> None:
     def chunks() -> Iterator[bytes]:
         yield from [b" " * 100] * 21
 
-    response = httpx.post(f"{base}{path}", content=chunks(), headers={"Content-Type": "application/json"})
+    response = served.http.post(path, content=chunks(), headers={"Content-Type": "application/json"})
     assert (response.status_code, response.json()["code"]) == (413, "request_too_large")
     assert "2000" in response.json()["detail"] and "DATASPHINX_MAX_REQUEST_BYTES" in response.json()["detail"]
 

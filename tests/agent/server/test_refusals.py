@@ -33,15 +33,14 @@ WRONG_INPUTS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("route", ["invoke", "batch", "stream", "stream_events"])
-def test_a_wrong_input_is_refused(cache_dir: Path, route: str) -> None:
-    with serving(cache_dir) as server:
-        for given in WRONG_INPUTS:
-            body = {"inputs": [ASKED, given]} if route == "batch" else {"input": given}
-            response = server.post(f"/agent/{route}", **body)
-            assert response.status_code == 422, given
-            assert response.json()["code"] == "input_invalid"
-            assert all(wrong.keys() == {"type", "loc", "msg"} for wrong in response.json()["errors"])
-    assert not server.model.calls
+def test_a_wrong_input_is_refused(served: Served, route: str) -> None:
+    for given in WRONG_INPUTS:
+        body = {"inputs": [ASKED, given]} if route == "batch" else {"input": given}
+        response = served.post(f"/agent/{route}", **body)
+        assert response.status_code == 422, given
+        assert response.json()["code"] == "input_invalid"
+        assert all(wrong.keys() == {"type", "loc", "msg"} for wrong in response.json()["errors"])
+    assert not served.model.calls
 
 
 def test_a_wrong_body_is_refused(served: Served) -> None:
@@ -74,9 +73,8 @@ def test_a_number_that_no_thread_can_keep_is_refused(served: Served, large: int)
         assert (response.status_code, response.json()["code"]) == (422, "input_invalid"), route
 
 
-def test_the_longest_question_is_read(cache_dir: Path) -> None:
-    with serving(cache_dir) as server:
-        assert server.invoke(question="How many orders?".ljust(10_000, "!"))["error"] is None
+def test_the_longest_question_is_read(served: Served) -> None:
+    assert served.invoke(question="How many orders?".ljust(10_000, "!"))["error"] is None
 
 
 def test_a_batch_is_bounded(served: Served) -> None:
@@ -109,13 +107,13 @@ def test_a_defect_in_a_node_shows_no_traceback(cache_dir: Path, name: str, caplo
 
 
 def test_a_defect_of_the_server_shows_nothing(
-    cache_dir: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    served: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(*_: Any) -> None:
         raise RuntimeError("a defect")
 
     monkeypatch.setattr("datasphinx.agent.server.routes.health.readiness", broken)
-    with serving(cache_dir) as server, caplog.at_level(logging.CRITICAL):
-        response = server.http.get("/readyz")
+    with caplog.at_level(logging.CRITICAL):
+        response = served.http.get("/readyz")
     assert (response.status_code, response.json()["code"]) == (500, "internal_error")
     assert "a defect" not in response.text and response.headers["x-content-type-options"] == "nosniff"
