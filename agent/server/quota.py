@@ -91,32 +91,28 @@ _LOCK = text(
 _WRITE = text("UPDATE datasphinx_counts SET counted = :counted WHERE owner = :owner")
 
 
-class UsageStore:
-    """Stores the counter of a tenant in a table row, locked by one transaction at a time. Thread-safe."""
+class Quota:
+    """Admits questions of a tenant and counts their costs, exactly also across threads, processes and machines.
 
-    def __init__(self, database: SharedDatabase, owner: str) -> None:
-        self._database, self._owner = database, owner
+    The counter is in a row of a table, locked by one transaction at a time. Thread-safe.
+    """
+
+    def __init__(self, database: SharedDatabase, owner: str, allowed: TenantSettings) -> None:
+        self._database, self._owner, self._allowed = database, owner, allowed
         # Threads of one process wait for this lock, because waiting for that of a SQLite file means polling.
-        self._lock = threading.Lock()
+        self._counting = threading.Lock()
+        self._lock, self._uncounted = threading.Lock(), list[ModelCall]()
 
     @contextmanager
     def counting(self) -> Iterator[tuple[UsageCounter, float]]:
         """Lock the counter; return it with the time in seconds since 1970. It is saved unless the block raises."""
-        with self._lock, self._database.transaction() as connection:
+        with self._counting, self._database.transaction() as connection:
             stored = connection.execute(_LOCK, {"owner": self._owner}).scalar_one()
             # The time is taken after the lock: counts by others while this one waited are earlier.
             now = time.time()
             counter = UsageCounter.read(stored, now)
             yield counter, now
             connection.execute(_WRITE, {"owner": self._owner, "counted": counter.write()})
-
-
-class Quota:
-    """Admits questions and counts their costs, exactly also across threads, processes and machines."""
-
-    def __init__(self, counts: UsageStore, allowed: TenantSettings) -> None:
-        self._counts, self._allowed = counts, allowed
-        self._lock, self._uncounted = threading.Lock(), list[ModelCall]()
 
     def admit(self, questions: int) -> None:
         """Count `questions` questions at the current time, all or none.
@@ -128,7 +124,7 @@ class Quota:
         allowed = self._allowed
         if allowed.questions_per_minute is allowed.tokens_per_day is allowed.usd_per_day is None:
             return
-        with self._counts.counting() as (counter, now):
+        with self.counting() as (counter, now):
             counter.admit(questions, allowed, now)
 
     def spend(self, call: ModelCall) -> None:
@@ -142,7 +138,7 @@ class Quota:
         with self._lock:
             calls, self._uncounted = [*self._uncounted, call], []
         try:
-            with self._counts.counting() as (counter, _):
+            with self.counting() as (counter, _):
                 for uncounted in calls:
                     counter.spend(uncounted)
         except Unavailable:

@@ -29,7 +29,7 @@ from datasphinx.agent.report.graph import build_report
 from datasphinx.agent.retrieval.semantic import Embedder
 from datasphinx.agent.server.durations import Durations
 from datasphinx.agent.server.keys import hash_of
-from datasphinx.agent.server.quota import Quota, UsageStore
+from datasphinx.agent.server.quota import Quota
 from datasphinx.agent.server.runs import Runs
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import ModelRole, Role, Settings, SourceSettings, TenantSettings
@@ -106,7 +106,7 @@ class StoredRun(NamedTuple):
     state: Mapping[str, Any]
 
 
-def open_tenant(name: str, services: Services, server: "Tenant | None" = None, quota: Quota | None = None) -> Tenant:
+def open_tenant(name: str, services: Services, server: "Tenant | None" = None) -> Tenant:
     """Return a tenant with `services`; `server` is the tenant without a name that shares its resources.
 
     Raises:
@@ -124,6 +124,7 @@ def open_tenant(name: str, services: Services, server: "Tenant | None" = None, q
     database = (
         server.boards.database if server else services.shared or SharedDatabase(sqlite_url(settings.data_dir, "boards"))
     )
+    quota = services.quota if isinstance(services, TenantServices) else None
     return Tenant(name, services, threads, graphs, BoardStore(database, services.tenant), quota)
 
 
@@ -189,7 +190,7 @@ class TenantServices(Services):
         self._server, self.tenant, self.owner = server, name, name
         self.today = server.today
         database = self.shared or SharedDatabase(sqlite_url(self.settings.data_dir, "quota"))
-        self.quota = Quota(UsageStore(database, name), allowed)
+        self.quota = Quota(database, name, allowed)
 
     @locked_property
     def models(self) -> Models:
@@ -400,7 +401,7 @@ class Tenants:
             users = self._users.get(owner)
             if users is None:
                 services = UserServices(cast(TenantServices, tenant.services), identity.row_parameters)
-                users = self._users[owner] = open_tenant(owner, services, self._server, services.quota)
+                users = self._users[owner] = open_tenant(owner, services, self._server)
                 # Requests in progress have references to the tenant.
                 weakref.finalize(users, services.close).atexit = False
             return users
@@ -423,7 +424,7 @@ class Tenants:
     def _opened(self, name: str) -> Tenant:
         if name not in self._open:
             services = TenantServices(self._server.services, name, self._allowed[name])
-            self._open[name] = open_tenant(name, services, self._server, services.quota)
+            self._open[name] = open_tenant(name, services, self._server)
         return self._open[name]
 
 

@@ -117,7 +117,7 @@ async def ask(arguments: Ask, call: Call) -> Answer | InputRequiredResult:
     if thread is not None:
         answer = repeated_answer(call.params)
         if answer is None:
-            return (await _stored(call, thread)).as_answer()
+            return await _stored(call, thread)
         run = await start(call, call.agent, _reply_to(thread, answer))
     elif arguments.run is not None:
         run = known_run(call.agent, arguments.run)
@@ -127,16 +127,16 @@ async def ask(arguments: Ask, call: Call) -> Answer | InputRequiredResult:
         inputs = arguments.model_dump(exclude_none=True, exclude={"thread", "run"})
         run = await start(call, call.agent, inputs | ({"thread_id": arguments.thread} if arguments.thread else {}))
     while await follow(call, run):
-        output = _Output(**run.result)
-        question = output.open_question
+        reply, masked_text = cast(Reply, run.result["reply"]), run.result["masked_text"]
+        question = _open_question(reply)
         if not (question and can_elicit(call.context)):
-            return output.as_answer()
-        thread_id = cast(str, output.reply["thread_id"])
+            return _answer(reply, masked_text)
+        thread_id = cast(str, reply["thread_id"])
         if repeats_calls(call.context):
             return question_result(question, thread_id)
         answer = await ask_user(call.context, question, call.services.settings.request_timeout_s)
         if answer is None:
-            return output.as_answer()
+            return _answer(reply, masked_text)
         run = await start(call, call.agent, _reply_to(thread_id, answer))
     return Answer(status="running", answer=STILL_RUNNING, run=run.id)
 
@@ -145,38 +145,32 @@ def _reply_to(thread_id: str, answer: str) -> dict[str, Any]:
     return {"thread_id": thread_id, "clarification_answer": answer}
 
 
-class _Output:
-    """The output of a run, and the text of its answer without secret values if it has any."""
+def _open_question(reply: Reply) -> Any:
+    return reply.get("clarification") if reply["status"] == "clarification" else None
 
-    def __init__(self, reply: Reply, masked_text: str) -> None:
-        self.reply, self._masked_text = reply, masked_text
 
-    @property
-    def open_question(self) -> Any:
-        return self.reply.get("clarification") if self.reply["status"] == "clarification" else None
-
-    def as_answer(self) -> Answer:
-        reply, question, shown = self.reply, self.open_question, dict[str, Any]()
-        has_secrets = any(each.get("secret") for each in reply.get("tables") or ())
-        if table := next(iter(reply.get("tables") or ()), None):
-            rows, count = limited_rows(table["rows"], table.get("secret", ())), len(table["rows"])
-            shown = {"columns": table["columns"], "rows": rows, "row_count": count, "more_rows": count > len(rows)}
-        if question:
-            options = [option["label"] for option in question["options"]]
-            shown["clarification"] = Clarification(question=question["question"], options=options)
-        return Answer(
-            status=reply["status"],
-            answer=self._masked_text if has_secrets else reply["answer"],
-            sql=reply.get("sql"),
-            confidence=reply.get("confidence"),
-            trust=trust_in_words(reply, language_in(reply)),
-            assumptions=reply["audit"]["assumptions"],
-            definitions=reply.get("definitions") or [],
-            trace_id=reply["audit"]["trace_id"],
-            thread=reply.get("thread_id"),
-            error=reply.get("error"),
-            **shown,
-        )
+def _answer(reply: Reply, masked_text: str) -> Answer:
+    """Return the output of a run as an answer; `masked_text` replaces a text that may have secret values."""
+    tables, shown = reply.get("tables") or (), dict[str, Any]()
+    for table in tables[:1]:
+        rows, count = limited_rows(table["rows"], table.get("secret", ())), len(table["rows"])
+        shown = {"columns": table["columns"], "rows": rows, "row_count": count, "more_rows": count > len(rows)}
+    if question := _open_question(reply):
+        options = [option["label"] for option in question["options"]]
+        shown["clarification"] = Clarification(question=question["question"], options=options)
+    return Answer(
+        status=reply["status"],
+        answer=masked_text if any(each.get("secret") for each in tables) else reply["answer"],
+        sql=reply.get("sql"),
+        confidence=reply.get("confidence"),
+        trust=trust_in_words(reply, language_in(reply)),
+        assumptions=reply["audit"]["assumptions"],
+        definitions=reply.get("definitions") or [],
+        trace_id=reply["audit"]["trace_id"],
+        thread=reply.get("thread_id"),
+        error=reply.get("error"),
+        **shown,
+    )
 
 
 async def start(call: Call, served: ServedGraph, inputs: Mapping[str, Any]) -> Run:
@@ -248,11 +242,11 @@ async def _events(stream: AsyncGenerator[Any]) -> AsyncGenerator[Event]:
                 yield "values", {"reply": content, "masked_text": masked_text}
 
 
-async def _stored(call: Call, thread_id: str) -> _Output:
-    """Return the last output of a thread, whose clarifying question the user did not answer."""
+async def _stored(call: Call, thread_id: str) -> Answer:
+    """Return the last answer of a thread, whose clarifying question the user did not answer."""
     tenant = current_tenant()
     last = await run_in_threadpool(tenant.threads.last, tenant.threads.key(call.agent.graph, thread_id))
     if last is None:
         raise NotFound("thread_unknown", thread_id=thread_id)
     state = last.checkpoint["channel_values"]
-    return _Output(reply_of(state, thread_id), state["turns"][-1]["answer"] if state.get("turns") else "")
+    return _answer(reply_of(state, thread_id), state["turns"][-1]["answer"] if state.get("turns") else "")

@@ -11,7 +11,8 @@ import httpx
 import pytest
 
 from datasphinx.agent.record.store import Store, sqlite_url
-from datasphinx.agent.server.quota import UsageStore
+from datasphinx.agent.server.quota import Quota
+from datasphinx.agent.settings import TenantSettings
 from datasphinx.agent.storage.database import SharedDatabase
 from tests.agent.record.stores import fresh_url
 from tests.agent.server.keys import ACME, BETA, KEYS
@@ -27,7 +28,7 @@ AT_ONCE = 60
 class Together:
     """Two servers that count together, and where the count and the record are kept."""
 
-    def __init__(self, servers: list[ServerProcess], counts: UsageStore, record: Store) -> None:
+    def __init__(self, servers: list[ServerProcess], counts: Quota, record: Store) -> None:
         self.servers, self.counts, self.record = servers, counts, record
 
     def ask(self, number: int, tenant: str = "acme") -> httpx.Response:
@@ -60,7 +61,7 @@ def together(request: pytest.FixtureRequest, cache_dir: Path, tmp_path: Path) ->
                 given["DATASPHINX_DATA_DIR"] = str(tmp_path / "data")
                 database, record = SharedDatabase(sqlite_url(own, "quota")), Store(sqlite_url(own))
             servers = [stack.enter_context(server_process(folder, given)) for folder in folders]
-            return Together(servers, UsageStore(database, "acme"), record)
+            return Together(servers, Quota(database, "acme", TenantSettings()), record)
 
         yield start
 

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import make_url
 
 from datasphinx.agent.errors import LimitReached, Unavailable
-from datasphinx.agent.server.quota import Quota, UsageCounter, UsageStore
+from datasphinx.agent.server.quota import Quota, UsageCounter
 from datasphinx.agent.settings import TenantSettings
 from datasphinx.agent.storage.database import SharedDatabase
 from tests.agent.record.stores import fresh_url
@@ -26,7 +26,7 @@ Opened = Callable[[TenantSettings], Quota]
 def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opened]:
     """Opens the quota of one tenant, each time as another process has it."""
     with fresh_url(request.param, tmp_path) as url:
-        yield lambda allowed: Quota(UsageStore(SharedDatabase(url), "acme"), allowed)
+        yield lambda allowed: Quota(SharedDatabase(url), "acme", allowed)
 
 
 def call(tokens: int = 0, usd: float | None = None) -> Any:
@@ -100,7 +100,7 @@ def test_several_processes_count_together(opened: Opened) -> None:
     refused = at_once([lambda each=each: each.admit(1) for each in quotas * 12])
     assert refused.count(True) == 16
     at_once([lambda each=each: each.spend(call(7, 0.003)) for each in quotas * 12])
-    with quotas[0]._counts.counting() as (count, _):
+    with quotas[0].counting() as (count, _):
         assert (count.tokens, str(count.usd)) == (7 * 36, "0.108")
 
 
@@ -119,10 +119,10 @@ def test_another_tenant_has_a_row_of_its_own(tmp_path: Path) -> None:
     allowed = TenantSettings(questions_per_minute=1)
     with fresh_url("postgres", tmp_path) as url:
         database = SharedDatabase(url)
-        Quota(UsageStore(database, "acme"), allowed).admit(1)
-        Quota(UsageStore(database, "beta"), allowed).admit(1)
+        Quota(database, "acme", allowed).admit(1)
+        Quota(database, "beta", allowed).admit(1)
         with pytest.raises(LimitReached):
-            Quota(UsageStore(database, "acme"), allowed).admit(1)
+            Quota(database, "acme", allowed).admit(1)
 
 
 @pytest.mark.postgres
@@ -130,7 +130,7 @@ def test_a_database_that_is_away_and_comes_back(tmp_path: Path) -> None:
     with fresh_url("postgres", tmp_path) as url, RoundRobin([make_url(POSTGRES_URL).port or 5432]) as proxy:
         through = make_url(url).set(host="127.0.0.1", port=proxy.port).render_as_string(hide_password=False)
         allowed = TenantSettings(questions_per_minute=2, tokens_per_day=100)
-        quota = Quota(UsageStore(SharedDatabase(through), "acme"), allowed)
+        quota = Quota(SharedDatabase(through), "acme", allowed)
         quota.admit(1)
         proxy.cut()
         with pytest.raises(Unavailable):
@@ -140,7 +140,7 @@ def test_a_database_that_is_away_and_comes_back(tmp_path: Path) -> None:
         proxy.mend()
         quota.admit(1)
         quota.spend(call(49))
-        with quota._counts.counting() as (count, _):
+        with quota.counting() as (count, _):
             assert count.tokens == 99
         with pytest.raises(LimitReached):
             quota.admit(1)
@@ -149,7 +149,5 @@ def test_a_database_that_is_away_and_comes_back(tmp_path: Path) -> None:
 @pytest.mark.postgres
 def test_processes_that_begin_together_make_the_tables_once(tmp_path: Path) -> None:
     with fresh_url("postgres", tmp_path) as url:
-        quotas = [
-            Quota(UsageStore(SharedDatabase(url), "acme"), TenantSettings(questions_per_minute=5)) for _ in range(4)
-        ]
+        quotas = [Quota(SharedDatabase(url), "acme", TenantSettings(questions_per_minute=5)) for _ in range(4)]
         assert at_once([lambda each=each: each.admit(1) for each in quotas]) == [None] * 4

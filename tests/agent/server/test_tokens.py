@@ -34,11 +34,11 @@ from datasphinx.agent.server.app import create_app, serve
 from datasphinx.agent.server.boards import ScheduledRefreshes
 from datasphinx.agent.server.issuer import SigningKeys
 from datasphinx.agent.server.keys import hash_of, new_key
-from datasphinx.agent.server.quota import UsageStore
+from datasphinx.agent.server.quota import Quota
 from datasphinx.agent.server.tenants import Tenants, open_tenant
 from datasphinx.agent.server.tokens import TokenVerifier
 from datasphinx.agent.services import Services
-from datasphinx.agent.settings import OidcSettings, load_settings
+from datasphinx.agent.settings import OidcSettings, TenantSettings, load_settings
 from datasphinx.agent.storage.database import SharedDatabase
 from tests.agent.record.stores import fresh_url
 from tests.agent.server.issuers import AUDIENCE, DISCOVERY, JWKS, Issuer, issuing, private_key, public_jwk
@@ -596,7 +596,7 @@ def test_users_of_a_tenant_share_its_quota(issuer: Issuer, cache_dir: Path) -> N
             with as_(server, issuer.token(sub=user)) as client:
                 statuses.append(client.post("/agent/invoke", json={"input": ASKED}).status_code)
         folder = server.services.settings.data_dir / "tenants/acme"
-        with UsageStore(SharedDatabase(sqlite_url(folder, "quota")), "acme").counting() as (count, _):
+        with Quota(SharedDatabase(sqlite_url(folder, "quota")), "acme", TenantSettings()).counting() as (count, _):
             assert count.tokens > 0
         assert not [*folder.glob("users/*/quota*")]
     assert statuses == [200, 200, 429]
