@@ -1,7 +1,5 @@
 import json
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +8,7 @@ import pytest
 from tests.agent.walk import COUNT, HOW_MANY, OFF_TOPIC, calls, final, no_call, nodes, prompts, updates_of, walk
 from tests.conftest import MakeAgent
 from tests.support.databases import (
+    change,
     empty_database,
     make_database,
     make_table,
@@ -215,8 +214,7 @@ def test_empty_file_and_empty_database_have_no_table(scripted: MakeAgent, tmp_pa
 def test_a_database_that_was_empty_is_asked_when_it_has_a_table(scripted: MakeAgent, tmp_path: Path) -> None:
     path, agent = empty_database(tmp_path), scripted({"GeneratedSQL": [{"sql": "SELECT COUNT(*) AS n FROM orders"}]})
     assert agent.ask(HOW_MANY, source=url(path))["error"]["code"] == "source_empty"
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("CREATE TABLE orders (id INTEGER)")
+    change(path, "CREATE TABLE orders (id INTEGER)")
 
     assert agent.ask(HOW_MANY, source=url(path))["value"] == 0
 
@@ -292,8 +290,7 @@ def test_table_that_is_dropped_in_the_middle_is_told_to_generation(scripted: Mak
     path = make_database(tmp_path, "CREATE TABLE a (x INTEGER)", "CREATE TABLE b (x INTEGER)")
 
     def drop(_: Any) -> dict[str, str]:
-        with closing(sqlite3.connect(path)) as connection:
-            connection.execute("DROP TABLE a")
+        change(path, "DROP TABLE a")
         return {"sql": "SELECT COUNT(*) AS n FROM a"}
 
     agent = scripted({"GeneratedSQL": [drop, {"sql": "SELECT COUNT(*) AS n FROM b"}]})

@@ -1,8 +1,6 @@
 """What is done about a bad statement without the model, and where it ends the question instead of asking again."""
 
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +10,7 @@ from sqlalchemy import make_url
 from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL, mysql, postgres
 from tests.agent.walk import COUNT, HOW_MANY, calls, final, nodes, prompts, updates_of, walk
 from tests.conftest import MakeAgent, ScriptedAgent
-from tests.support.databases import make_database, url
+from tests.support.databases import change, make_database, url
 
 pytestmark = pytest.mark.integration
 
@@ -203,18 +201,11 @@ class TestSchemaChange:
             "INSERT INTO shops VALUES (1, 'TX')",
         )
 
-    @staticmethod
-    def alter(path: Path, *statements: str) -> None:
-        with closing(sqlite3.connect(path)) as connection:
-            for statement in statements:
-                connection.execute(statement)
-            connection.commit()
-
     def ask(self, scripted: MakeAgent, path: Path, changes: list[str], *statements: str) -> tuple[ScriptedAgent, Any]:
         answers = [{"sql": sql} for sql in statements]
         agent = scripted({"GeneratedSQL": answers}, enable_sql_validation=False)
         agent.services.source(url(path))
-        self.alter(path, *changes)
+        change(path, *changes)
         return agent, walk(agent, "Which states have shops?", source=url(path))
 
     def test_a_new_column_is_found_without_another_call(self, scripted: MakeAgent, path: Path) -> None:

@@ -3,9 +3,7 @@
 import gc
 import json
 import os
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -24,7 +22,7 @@ from datasphinx.agent.sources.background import stop_all
 from datasphinx.agent.types import EmbeddedOptions
 from tests.agent.record.stores import happened, tampering
 from tests.conftest import VALID
-from tests.support.databases import make_table, url
+from tests.support.databases import change, make_table, url
 from tests.support.fake_openai import FakeOpenAI
 from tests.support.fake_openai import Reply as HTTPReply
 from tests.support.process_tree import footprint
@@ -61,12 +59,6 @@ def ask(settings: Settings) -> Ask:
 
 def again(output: dict[str, Any], settings: Settings, source: str | None = None) -> Replay:
     return replay(open_store(settings), output["audit"]["trace_id"], settings, source)
-
-
-def change(path: Path, sql: str) -> None:
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute(sql)
-        connection.commit()
 
 
 def test_a_replay_is_the_same_and_asks_no_model(ask: Ask, settings: Settings) -> None:

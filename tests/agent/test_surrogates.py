@@ -2,7 +2,6 @@
 
 import json
 import os
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -25,7 +24,7 @@ from datasphinx.agent.types import Limits
 from tests.agent.server.serving import running
 from tests.conftest import VALID
 from tests.support.characters import ANY
-from tests.support.databases import url
+from tests.support.databases import make_database, url
 from tests.support.fake_openai import FakeOpenAI
 from tests.support.servers import POSTGRES_URL
 
@@ -196,11 +195,8 @@ def test_input_of_python_callers(settings: dict[str, Any], given_: dict[str, Any
 
 
 def test_cells_and_names_of_a_database(tmp_path: Path) -> None:
-    path = tmp_path / "odd.sqlite"
-    with sqlite3.connect(path) as connection:
-        connection.execute("CREATE TABLE things (thing TEXT)")
-        connection.execute("INSERT INTO things VALUES (CAST(x'61EDA080FF62' AS TEXT))")
-    connection.close()
+    odd = "INSERT INTO things VALUES (CAST(x'61EDA080FF62' AS TEXT))"
+    path = make_database(tmp_path, "CREATE TABLE things (thing TEXT)", odd)
     services = Services(
         load_settings(cache_dir=tmp_path / "cache", source=url(path), record=False), model=ScriptedModel()
     )

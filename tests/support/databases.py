@@ -13,13 +13,18 @@ from datasphinx.agent.types import Limits
 def make_database(folder: Path, *statements: str, name: str = "odd.sqlite") -> Path:
     """Write a SQLite file in `folder` with `statements` run in it."""
     path = folder / name
+    change(path, *statements)
+    return path
+
+
+def change(path: Path, *statements: str) -> None:
+    """Run `statements` in a SQLite file."""
     with closing(sqlite3.connect(path)) as connection:
         # Without a transaction each CREATE TABLE waits for the disk.
         connection.execute("BEGIN")
         for statement in statements:
             connection.execute(statement)
         connection.commit()
-    return path
 
 
 def make_table(folder: Path, columns: str, rows: Iterable[Sequence[object]], *, table: str = "things") -> Path:

@@ -1,7 +1,6 @@
 """The command line as users run it: what stands on which stream, and the exit codes."""
 
 import json
-import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 
 from datasphinx.agent import errors
 from tests.support.commands import Run
+from tests.support.databases import make_table, url
 from tests.support.fake_openai import FakeOpenAI
 
 COUNT = {"sql": "SELECT COUNT(*) AS orders FROM orders", "assumptions": [], "off_topic": False}
@@ -65,11 +65,9 @@ def test_a_command_for_operators_is_known_with_its_group_and_without_it(run: Run
 
 
 def test_a_source_and_a_form_of_its_own(model: FakeOpenAI, run: Run, tmp_path: Path) -> None:
-    connection = sqlite3.connect(tmp_path / "books.db")
-    connection.executescript("CREATE TABLE books (title TEXT, year INTEGER); INSERT INTO books VALUES ('Emma', 1815);")
-    connection.close()
+    path = make_table(tmp_path, "title TEXT, year INTEGER", [("Emma", 1815)], table="books")
     model.answers = [{**COUNT, "sql": "SELECT title FROM books"}]
-    arguments = ("--source", f"sqlite:///{tmp_path}/books.db", "--output-type", "dataframe", "--json")
+    arguments = ("--source", url(path), "--output-type", "dataframe", "--json")
     code, out, _ = run("ask", "Which books are there?", *arguments)
     assert code == errors.ANSWERED
     value = json.loads(out)["value"]
@@ -127,9 +125,7 @@ def test_a_wrong_setting_is_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_replay_ends_in_one_json_object(run: Run, tmp_path: Path) -> None:
-    connection = sqlite3.connect(tmp_path / "books.sqlite")
-    connection.executescript("CREATE TABLE books (title TEXT); INSERT INTO books VALUES ('Emma');")
-    connection.close()
+    make_table(tmp_path, "title TEXT", [("Emma",)], table="books").rename(tmp_path / "books.sqlite")
     question = {"id": "1", "db_id": "books", "question": "How many books?", "sql": "SELECT COUNT(*) FROM books"}
     (tmp_path / "q.jsonl").write_text(json.dumps(question), encoding="utf-8")
     (tmp_path / "p.jsonl").write_text(

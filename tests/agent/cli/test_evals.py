@@ -1,9 +1,7 @@
 """`datasphinx eval run` with parts of the embedded model left out, against a server that plays the model."""
 
 import json
-import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ from datasphinx.agent import errors
 from datasphinx.agent.embedded import server as local
 from datasphinx.agent.embedded.prefix_cache import PrefixCache
 from tests.support import commands
+from tests.support.databases import make_database
 from tests.support.fake_openai import FakeOpenAI
 
 Run = Callable[..., tuple[int, dict[str, Any], str]]
@@ -43,11 +42,8 @@ def server() -> Iterator[FakeOpenAI]:
 @pytest.fixture
 def asks(run: commands.Run, tmp_path: Path) -> Run:
     """Runs the evaluation of one question about books, with more arguments; code, report and standard error."""
-    with closing(sqlite3.connect(tmp_path / "library.sqlite")) as connection:
-        connection.executescript(
-            "CREATE TABLE books (book_id INTEGER PRIMARY KEY, title TEXT); "
-            "INSERT INTO books VALUES (1, 'Emma'), (2, 'Ulysses')"
-        )
+    books = "CREATE TABLE books (book_id INTEGER PRIMARY KEY, title TEXT)"
+    make_database(tmp_path, books, "INSERT INTO books VALUES (1, 'Emma'), (2, 'Ulysses')", name="library.sqlite")
     line = {"id": "1", "db_id": "library", "question": "How many books are there?", "sql": "SELECT COUNT(*) FROM books"}
     (tmp_path / "q.jsonl").write_text(json.dumps(line), encoding="utf-8")
     files = ("--questions", f"{tmp_path}/q.jsonl", "--databases", str(tmp_path))

@@ -1,15 +1,13 @@
 """`datasphinx trace` as users run it: what it prints, and exit codes that scripts can use."""
 
 import json
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from datasphinx.agent import errors
 from tests.support.commands import Run
-from tests.support.databases import make_table, url
+from tests.support.databases import change, make_table, url
 from tests.support.fake_openai import FakeOpenAI
 
 SUM = {"sql": "SELECT SUM(amount) AS total FROM things", "assumptions": [], "off_topic": False}
@@ -32,12 +30,6 @@ def trace_id(things: Path, model: FakeOpenAI, run: Run) -> str:
     model.answers = [SUM, VALID]
     _, out, _ = run("ask", QUESTION, "--json")
     return str(json.loads(out)["audit"]["trace_id"])
-
-
-def change(path: Path, sql: str) -> None:
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute(sql)
-        connection.commit()
 
 
 def test_list_has_when_how_it_ended_the_id_and_the_question(trace_id: str, run: Run) -> None:

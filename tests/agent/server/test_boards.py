@@ -1,7 +1,6 @@
 """Boards over HTTP: pinning, refreshing, schedules, bounds, export, and who may read and change them."""
 
 import asyncio
-import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from tests.agent.server.asking import QUESTION, ROWS, query_or_finish, text_of, 
 from tests.agent.server.keys import ACME, BETA, KEYS
 from tests.agent.server.serving import ASKED, Served, serving
 from tests.agent.tools.conftest import RETURNS
-from tests.support.databases import url
+from tests.support.databases import change, url
 
 COUNT = "SELECT COUNT(*) AS n FROM things"
 HOUR_S = 3600
@@ -34,9 +33,7 @@ def site(cache_dir: Path, tmp_path: Path, things: Path) -> Iterator[Served]:
 
 
 def add_row(things: Path) -> None:
-    with sqlite3.connect(things) as connection:
-        connection.execute("INSERT INTO things VALUES ('west')")
-    connection.close()
+    change(things, "INSERT INTO things VALUES ('west')")
 
 
 def pinned(
@@ -94,10 +91,7 @@ def test_bounds_mark_the_figure(site: Served) -> None:
 
 def test_an_answer_that_no_longer_runs_explains_why(site: Served, things: Path) -> None:
     path, pin = pinned(site)
-    with sqlite3.connect(things) as connection:
-        connection.execute("DROP TABLE things")
-        connection.execute("CREATE TABLE others (n INTEGER)")
-    connection.close()
+    change(things, "DROP TABLE things", "CREATE TABLE others (n INTEGER)")
     response = site.http.post(f"{path}/pins/{pin['id']}/refresh", json={}, headers={"Accept-Language": "ru"})
     result = response.json()["result"]
     assert result["error"]["message"] and result["figure"] is None and result["rows"] == []

@@ -2,11 +2,9 @@
 
 import json
 import logging
-import sqlite3
 import stat
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from pathlib import Path
 from threading import Barrier
 from typing import Any
@@ -37,8 +35,8 @@ COUNT = {"sql": "SELECT COUNT(*) AS n FROM books", "assumptions": [], "off_topic
 @pytest.fixture
 def books(tmp_path: Path) -> Path:
     """A database in the working directory."""
-    made = make_database(tmp_path, "CREATE TABLE books (title TEXT)", "INSERT INTO books VALUES ('Emma'), ('Ada')")
-    return made.rename(tmp_path / "books.sqlite")
+    rows = "INSERT INTO books VALUES ('Emma'), ('Ada')"
+    return make_database(tmp_path, "CREATE TABLE books (title TEXT)", rows, name="books.sqlite")
 
 
 @pytest.fixture
@@ -163,8 +161,7 @@ def test_a_source_with_another_url_under_the_same_name_is_opened_again(
 
     send(server, "POST", "/operate/sources", {"name": "it", "url": "sqlite:///books.sqlite"})
     assert tables() == ["books"]
-    with closing(sqlite3.connect(tmp_path / "moons.sqlite")) as connection:
-        connection.execute("CREATE TABLE moons (name TEXT)")
+    make_database(tmp_path, "CREATE TABLE moons (name TEXT)", name="moons.sqlite")
     send(server, "DELETE", "/operate/sources/it")
     send(server, "POST", "/operate/sources", {"name": "it", "url": "sqlite:///moons.sqlite"})
     assert tables() == ["moons"]
@@ -354,8 +351,7 @@ REFUSED_URLS = [
 
 
 def test_urls_that_reach_the_server_itself_are_refused(server: Served, tmp_path: Path) -> None:
-    outside = make_database(tmp_path.parent, "CREATE TABLE secrets (word TEXT)")
-    outside.rename(tmp_path.parent / "outside.sqlite")
+    make_database(tmp_path.parent, "CREATE TABLE secrets (word TEXT)", name="outside.sqlite")
     (tmp_path / "link.sqlite").symlink_to(tmp_path.parent / "outside.sqlite")
     (tmp_path / "data").mkdir(exist_ok=True)
     (tmp_path / "data/record.sqlite").write_bytes((tmp_path / "link.sqlite").read_bytes())

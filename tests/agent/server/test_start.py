@@ -1,7 +1,5 @@
 """What the page shows before the first question: tables of a source, and questions that return rows."""
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +8,7 @@ import pytest
 
 from tests.agent.server.keys import ACME, BETA, KEYS
 from tests.agent.server.serving import Served, serving
-from tests.support.databases import make_table, url
+from tests.support.databases import change, make_table, url
 
 
 def get(server: Served, path: str, key: str = "", **params: str) -> httpx.Response:
@@ -61,8 +59,7 @@ def shop(tmp_path: Path) -> dict[str, Any]:
     shop = make_table(
         folder, "region TEXT, kind TEXT, sold_on DATE, amount INTEGER, password TEXT", sales, table="sales"
     )
-    with closing(sqlite3.connect(shop)) as connection:
-        connection.execute("CREATE TABLE notes (note TEXT, region TEXT)")
+    change(shop, "CREATE TABLE notes (note TEXT, region TEXT)")
     knowledge = folder / "knowledge"
     knowledge.mkdir()
     (knowledge / "shop.yaml").write_text(

@@ -27,6 +27,7 @@ from tests.support.best_customer import ASKS, BEST, BY_ORDERS
 from tests.support.collector import KeepingServer
 from tests.support.databases import make_table, url
 from tests.support.fake_openai import FakeOpenAI
+from tests.support.server_process import free_port
 
 ROOT = Path(__file__).parents[3]
 STARTS_WITHIN_S = 90
@@ -115,7 +116,7 @@ def studio_url(model: FakeOpenAI, cache_dir: Path, tmp_path_factory: pytest.Temp
 @contextmanager
 def running_studio(project: Path, environment: dict[str, str]) -> Iterator[str]:
     """Yield the URL of `langgraph dev` in `project` as soon as it answers; end it with all its children."""
-    port = _free_port()
+    port = free_port()
     url = f"http://127.0.0.1:{port}"
     command = [sys.executable, "-m", "langgraph_cli", "dev", "--no-browser", "--no-reload", "--port", str(port)]
     log = project / "langgraph-dev.log"
@@ -156,12 +157,6 @@ def _environment(base_url: str, cache_dir: Path) -> dict[str, str]:
         "DATASPHINX_LLM_MODEL": "fake",
         "DATASPHINX_CACHE_DIR": str(cache_dir),
     }
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _wait_until_ready(process: subprocess.Popen[bytes], url: str, log: Path) -> None:

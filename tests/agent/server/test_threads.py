@@ -2,7 +2,6 @@
 
 import stat
 import sys
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from datasphinx.agent.server.app import create_app, serve
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
 from tests.agent.record.stores import fresh_url
+from tests.agent.server.leaving import Held
 from tests.agent.server.serving import ASKED, COUNT, Served, serving
 from tests.support.best_customer import ASKS, BEST, BY_AMOUNT, asks_about_best
 from tests.support.databases import make_table, url
@@ -144,24 +144,18 @@ def test_the_graphs_have_threads_of_their_own(served: Served) -> None:
 @pytest.mark.heavy
 @ON_EVERY_STORE
 def test_of_two_answers_at_once_one_runs(cache_dir: Path, store: dict[str, Any]) -> None:
-    begun, go_on = threading.Event(), threading.Event()
-
-    def wait(_: Any) -> dict[str, Any]:
-        begun.set()
-        assert go_on.wait(20)
-        return COUNT
-
-    answers = {"GeneratedSQL": [ASKS, wait]}
+    held = Held(lambda _: COUNT)
+    answers = {"GeneratedSQL": [ASKS, held]}
     with serving(cache_dir, answers, **store) as one, serving(cache_dir, **store) as other:
         thread = one.invoke(question=BEST)["thread_id"]
         said = {"thread_id": thread, "clarification_answer": "the oldest"}
         with ThreadPoolExecutor(1) as pool:
             first = pool.submit(one.invoke, **said)
-            assert begun.wait(20)
+            assert held.begun.wait(20)
             try:
                 busy = [server.invoke(**said) for server in (one, other)]
             finally:
-                go_on.set()
+                held.left.set()
         late = other.invoke(**said)
         assert other.model.calls == []
 
