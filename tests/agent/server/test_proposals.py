@@ -137,7 +137,7 @@ def test_a_code_is_explained_once_by_a_reviewer(cache_dir: Path, tmp_path: Path)
     (folder / "tables.yml").write_text(tables)
     sources = {"it": {"url": url(parcels), "knowledge": str(folder)}, "bare": {"url": url(parcels)}}
     sql = {"sql": "SELECT COUNT(*) AS n FROM things WHERE kind = 'X'"}
-    keys = {"api_keys": REVIEWED_KEYS, "review_keys": [hash_of(REVIEWER)]}
+    keys = {"api_keys": {"acme": REVIEWED_KEYS["acme"]}, "review_keys": [hash_of(REVIEWER)]}
     with serving(cache_dir, {"GeneratedSQL": [sql]}, sources=sources, data_dir=tmp_path / "data", **keys) as server:
 
         def kind(key: str) -> tuple[bool, dict[str, str]]:
