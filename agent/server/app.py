@@ -49,7 +49,7 @@ def create_app(services: Services | None = None) -> "FastAPI":
     except ImportError as error:
         raise DriverMissing(error.name or "fastapi", "serve") from error
     from datasphinx.agent.server.boards import ScheduledRefreshes
-    from datasphinx.agent.server.errors import DOCUMENTED, add_handlers
+    from datasphinx.agent.server.errors import add_handlers
     from datasphinx.agent.server.live_sources import LiveSources, may_edit_sources, may_run_sql
     from datasphinx.agent.server.metrics import Metrics, metrics_routes
     from datasphinx.agent.server.middleware import add_middleware
@@ -92,7 +92,6 @@ def create_app(services: Services | None = None) -> "FastAPI":
         docs_url=None,
         redoc_url=None,
         lifespan=lambda _: _running(refreshes, services.settings),
-        responses=DOCUMENTED,
         # Spans of requests would have their query, and logs the texts of errors.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
@@ -120,11 +119,12 @@ def create_app(services: Services | None = None) -> "FastAPI":
         boards.router,
         health_routes(server, tenants),
         metrics_routes(metrics),
+        *([source_settings.router] if live_sources else []),
     ):
-        app.include_router(router)
+        # FastAPI would describe each route of an included router anew at the first request.
+        app.router.routes.extend(router.routes)
     if live_sources:
         app.state.live_sources = live_sources
-        app.include_router(source_settings.router)
     add_page(app)
     add_handlers(app, metrics, services)
     add_middleware(app, server, tenants, live_sources)

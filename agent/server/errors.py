@@ -6,10 +6,11 @@ They are problem details (RFC 9457), and for the routes under /v1 errors in the 
 import logging
 import uuid
 from collections.abc import Sequence
+from enum import Enum
 from http import HTTPStatus
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import ValidationError
@@ -26,8 +27,10 @@ from datasphinx.agent.errors import (
 )
 from datasphinx.agent.messages import LANGUAGES, Language
 from datasphinx.agent.server.headers import SECURITY_HEADERS, route_path
-from datasphinx.agent.server.metrics import Metrics
 from datasphinx.agent.services import Services
+
+if TYPE_CHECKING:
+    from datasphinx.agent.server.metrics import Metrics
 
 logger = logging.getLogger("datasphinx")
 
@@ -77,6 +80,11 @@ DOCUMENTED_OPENAI: dict[int | str, dict[str, Any]] = {
 """The error responses of the routes under `OPENAI_PATH` in the OpenAPI document, by status."""
 
 
+def new_router(prefix: str = "", tags: list[str | Enum] | None = None) -> APIRouter:
+    """Return a router whose routes have the problem responses in the OpenAPI document."""
+    return APIRouter(prefix=prefix, tags=tags, responses=DOCUMENTED)
+
+
 _CHALLENGES = {
     "key_missing": "Bearer",
     "token_invalid": 'Bearer error="invalid_token"',
@@ -97,7 +105,7 @@ def problem(error: DatasphinxError, scope: Scope) -> JSONResponse:
     return response
 
 
-def add_handlers(app: FastAPI, metrics: Metrics, services: Services) -> None:
+def add_handlers(app: FastAPI, metrics: "Metrics", services: Services) -> None:
     """Add handlers to `app` that turn each error into a problem response, counted in `metrics`.
 
     The directories in the settings of `services` are removed from the texts.

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from datasphinx.agent.conversation.reply import Reply
+from datasphinx.agent.server.errors import new_router
 
 _SECONDS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
 _ABORTED = "broken_off"
@@ -72,7 +73,7 @@ class Metrics:
 
 def metrics_routes(metrics: Metrics) -> APIRouter:
     """Return the route of `metrics`."""
-    router = APIRouter(tags=["server"])
+    router = new_router(tags=["server"])
 
     @router.get(
         "/metrics",

@@ -30,6 +30,7 @@ from datasphinx.agent.server.chat_clients import (
     place_of,
     user_text,
 )
+from datasphinx.agent.server.errors import new_router
 from datasphinx.agent.server.routes.events import DATA_STREAM, EventStream, event_response
 from datasphinx.agent.server.runnable import ServedGraph
 from datasphinx.agent.server.tenants import Tenant, current_tenant
@@ -94,7 +95,7 @@ class RunInput(_Wire):
 
 def agui_routes(graphs: Sequence[ServedGraph]) -> APIRouter:
     """Return the AG-UI route to `graphs`."""
-    router = APIRouter(tags=["chat"])
+    router = new_router(tags=["chat"])
     served = {each.graph: each for each in graphs}
 
     @router.post("/agui", response_class=EventStream, responses={200: DATA_STREAM})

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Literal, get_args
 from urllib.parse import quote
 
-from fastapi import APIRouter, Path, Response
+from fastapi import Path, Response
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from typing_extensions import TypedDict
 
@@ -22,12 +22,13 @@ from datasphinx.agent.errors import NotFound, PlotSpecInvalid
 from datasphinx.agent.formatting.formats import answer_table
 from datasphinx.agent.messages import language_in
 from datasphinx.agent.report.export import ReportResponse
+from datasphinx.agent.server.errors import new_router
 from datasphinx.agent.server.routes.threads import RunId, ThreadId
 from datasphinx.agent.server.runnable import plain_json
 from datasphinx.agent.server.tenants import current_tenant
 from datasphinx.agent.types import ReportSuffix, Result
 
-router = APIRouter(prefix="/threads/{thread_id}/runs/{run_id}", tags=["threads"])
+router = new_router(prefix="/threads/{thread_id}/runs/{run_id}", tags=["threads"])
 
 Suffix = Literal["csv", "xlsx", "parquet"]
 _MEDIA_TYPES: dict[str, str] = {

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import Path, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from datasphinx.agent.answers.export import table_bytes
@@ -21,13 +21,13 @@ from datasphinx.agent.server.boards import (
     pin_answer,
     refresh,
 )
-from datasphinx.agent.server.errors import accepted_language
+from datasphinx.agent.server.errors import accepted_language, new_router
 from datasphinx.agent.server.runnable import json_bytes, plain_json
 from datasphinx.agent.server.tenants import Tenant, current_tenant
 from datasphinx.agent.storage.boards import Board, Pin
 from datasphinx.agent.types import AnswerTable
 
-router = APIRouter(prefix="/boards", tags=["boards"])
+router = new_router(prefix="/boards", tags=["boards"])
 BoardId = Annotated[str, Path(pattern=r"^bd_[0-9a-f]{16}$")]
 PinId = Annotated[str, Path(pattern=r"^pin_[0-9a-f]{16}$")]
 Title = Annotated[str, Field(min_length=1, max_length=200)]

@@ -3,16 +3,17 @@
 import re
 from functools import lru_cache
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 from pydantic_core import from_json, to_json
 from starlette.concurrency import run_in_threadpool
 
 from datasphinx.agent.charts.png import png_of_option
 from datasphinx.agent.errors import NotFound
+from datasphinx.agent.server.errors import new_router
 from datasphinx.agent.server.tenants import Tenant, current_tenant
 from datasphinx.agent.types import AnswerChart
 
-router = APIRouter(tags=["charts"])
+router = new_router(tags=["charts"])
 
 _ID = re.compile(r"([0-9a-f]{32})-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})-([1-9][0-9]?)")
 _CACHED_PICTURES = 64

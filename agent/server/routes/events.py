@@ -15,7 +15,7 @@ from datasphinx.agent.answers.progress import step_line
 from datasphinx.agent.conversation.conversations import Event
 from datasphinx.agent.conversation.reply import Reply, title_of
 from datasphinx.agent.server.background import domain_error, time_limit
-from datasphinx.agent.server.errors import problem
+from datasphinx.agent.server.errors import new_router, problem
 from datasphinx.agent.server.runnable import ServedGraph, json_bytes
 from datasphinx.agent.server.tenants import current_list, current_tenant
 
@@ -70,7 +70,7 @@ def events_routes(graphs: Sequence[ServedGraph]) -> APIRouter:
     Before it come the nodes that are `started`, their `step`s, what the run is `waiting` for, the `progress` of
     loading a file as in `/files/events`, and each `part` of a report as it is answered.
     """
-    router = APIRouter(tags=["questions"])
+    router = new_router(tags=["questions"])
     for served in graphs:
         is_report = served.graph == "report"
         parts = ("part",) if is_report else ()

@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import PurePath
 from typing import Annotated, Any, NamedTuple
 
-from fastapi import APIRouter, Depends, Form, Path, Query, Request, UploadFile
+from fastapi import Depends, Form, Path, Query, Request, UploadFile
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from sqlglot import exp
 
@@ -19,14 +19,14 @@ from datasphinx.agent.errors import DatasphinxError, InputInvalid, NotFound, Too
 from datasphinx.agent.formatting.formats import answer_table
 from datasphinx.agent.messages import Language, Message
 from datasphinx.agent.server.background import cancellable
-from datasphinx.agent.server.errors import accepted_language
+from datasphinx.agent.server.errors import accepted_language, new_router
 from datasphinx.agent.server.routes.events import EventStream, event_response, stream_of
 from datasphinx.agent.server.runnable import plain_json
 from datasphinx.agent.server.tenants import current_tenant
 from datasphinx.agent.services import Services
 from datasphinx.agent.tools.tool import select
 
-router = APIRouter(tags=["datasets"])
+router = new_router(tags=["datasets"])
 
 DatasetId = Annotated[str, Path(pattern=r"^ds_[0-9a-f]{16}$")]
 _MAX_NAME_CHARS = 255

@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse
 from datasphinx.agent.errors import Unavailable
 from datasphinx.agent.messages import Message
 from datasphinx.agent.server.background import run_in_thread
-from datasphinx.agent.server.errors import accepted_language
+from datasphinx.agent.server.errors import accepted_language, new_router
 from datasphinx.agent.server.readiness import TIMEOUT_S, ask_model, check, open_model, readiness
 from datasphinx.agent.server.tenants import Tenant, Tenants, current_tenant, has_role
 from datasphinx.agent.services import Services
@@ -42,7 +42,7 @@ def _fail_as_loading() -> None:
 
 def health_routes(server: Tenant, tenants: Tenants | None) -> APIRouter:
     """Return the health routes; `tenants` is None on a server without keys."""
-    router, one_at_a_time, opening = APIRouter(tags=["server"]), asyncio.Lock(), _Opening()
+    router, one_at_a_time, opening = new_router(tags=["server"]), asyncio.Lock(), _Opening()
 
     @router.get("/healthz")
     async def healthz() -> dict[str, str]:

@@ -2,16 +2,17 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path
+from fastapi import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from datasphinx.agent.proposals import accept, all_proposals, explain_code, find_proposal, reject, user_of
 from datasphinx.agent.record.proposals import ProposalStatus
 from datasphinx.agent.server.background import run_in_thread
+from datasphinx.agent.server.errors import new_router
 from datasphinx.agent.server.statements import resolve_source
 from datasphinx.agent.server.tenants import current_tenant
 
-router = APIRouter(prefix="/proposals", tags=["proposals"])
+router = new_router(prefix="/proposals", tags=["proposals"])
 ProposalId = Annotated[str, Path(pattern=r"^pr_[0-9a-f]{16}$")]
 
 

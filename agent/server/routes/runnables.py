@@ -12,6 +12,7 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel
 
 from datasphinx.agent.conversation.reply import Reply
+from datasphinx.agent.server.errors import new_router
 from datasphinx.agent.server.routes.events import EventStream, event_response, named_event, stream_of
 from datasphinx.agent.server.runnable import ServedGraph, json_bytes
 from datasphinx.agent.server.schemas import body_check
@@ -50,7 +51,7 @@ class BatchResponse(BaseModel):
 
 def runnable_routes(served: ServedGraph) -> APIRouter:
     """Return the routes `invoke`, `batch`, `stream`, `stream_events` and the schemas of `served`."""
-    router = APIRouter(prefix=f"/{served.graph}", tags=[served.graph])
+    router = new_router(prefix=f"/{served.graph}", tags=[served.graph])
     checked: Any = body_check(served.get_input_schema())
 
     async def invoke(body: Any = checked) -> Response:

@@ -7,7 +7,7 @@ import time
 from pathlib import PurePath
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Request
+from fastapi import Path, Request
 from pydantic import SecretStr
 from sqlalchemy import URL
 from sqlalchemy.engine import make_url
@@ -29,7 +29,7 @@ from datasphinx.agent.errors import (
 from datasphinx.agent.messages import Message
 from datasphinx.agent.proposals import user_of
 from datasphinx.agent.server.background import run_in_thread
-from datasphinx.agent.server.errors import accepted_language
+from datasphinx.agent.server.errors import accepted_language, new_router
 from datasphinx.agent.server.live_sources import LiveSources
 from datasphinx.agent.server.new_sources import NewSource
 from datasphinx.agent.server.readiness import attempt, query_source
@@ -82,7 +82,7 @@ class SourceState(TypedDict):
     seconds: float
 
 
-router = APIRouter(prefix="/operate/sources", tags=["sources"])
+router = new_router(prefix="/operate/sources", tags=["sources"])
 SourceName = Annotated[str, Path(max_length=1000)]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from sqlalchemy.engine import make_url
 from typing_extensions import TypedDict
 
@@ -15,14 +15,14 @@ from datasphinx.agent.schema.catalog import Catalog, Column, ColumnKey, Table
 from datasphinx.agent.schema.codes import codes_of
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.schema.personal import personal_content
-from datasphinx.agent.server.errors import accepted_language
+from datasphinx.agent.server.errors import accepted_language, new_router
 from datasphinx.agent.server.live_sources import may_edit_sources, may_run_sql
 from datasphinx.agent.server.statements import listed_sources, resolve_source
 from datasphinx.agent.server.tenants import current_tenant, has_role
 from datasphinx.agent.services import Services
 from datasphinx.agent.sources.names import SAMPLE
 
-router = APIRouter(tags=["sources"])
+router = new_router(tags=["sources"])
 _MAX_TABLES, _MAX_VALUES = 300, 5
 
 

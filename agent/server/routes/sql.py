@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from datasphinx.agent.answers.outputs import compose_answer
@@ -16,7 +16,7 @@ from datasphinx.agent.messages import Language, render
 from datasphinx.agent.proposals import propose_statement
 from datasphinx.agent.run_events import LOGGED_ANSWER
 from datasphinx.agent.server.background import cancellable, run_in_thread
-from datasphinx.agent.server.errors import accepted_language
+from datasphinx.agent.server.errors import accepted_language, new_router
 from datasphinx.agent.server.runnable import plain_json
 from datasphinx.agent.server.statements import MAX_SQL_CHARS, open_source, resolve_source, run_recorded
 from datasphinx.agent.server.tenants import Tenant, current_list, current_tenant
@@ -25,7 +25,7 @@ from datasphinx.agent.sql.summary import summarize_query
 from datasphinx.agent.state import State, new_run
 from datasphinx.agent.types import Attempt, Turn
 
-router = APIRouter(prefix="/sql", tags=["sql"])
+router = new_router(prefix="/sql", tags=["sql"])
 TraceId = Annotated[
     str | None,
     Field(pattern=r"^[0-9a-f]{32}$", description="The `trace_id` of the answer whose statement was edited."),

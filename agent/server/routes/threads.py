@@ -14,6 +14,7 @@ from datasphinx.agent.conversation.reply import reply_of, status_of
 from datasphinx.agent.conversation.thread_list import MAX_TITLE_CHARS, ListedThread, ThreadList
 from datasphinx.agent.errors import InputInvalid, NotFound
 from datasphinx.agent.messages import Message
+from datasphinx.agent.server.errors import new_router
 from datasphinx.agent.server.runnable import ServedGraph, plain_json
 from datasphinx.agent.server.tenants import current_list, current_tenant
 from datasphinx.agent.types import Feedback
@@ -28,7 +29,7 @@ _INPUTS = ("feedback", "clarification_answer", "question")
 
 def threads_routes(agent: ServedGraph) -> APIRouter:
     """Return the routes; only answers of `agent` accept feedback."""
-    router = APIRouter(prefix="/threads/{thread_id}", tags=["threads"])
+    router = new_router(prefix="/threads/{thread_id}", tags=["threads"])
     router.add_api_route("", _rename, methods=["PATCH"], name="rename")
     router.add_api_route("", _delete, methods=["DELETE"], name="delete", status_code=204)
 
@@ -89,7 +90,7 @@ class Conversations(TypedDict):
     threads: list[ListedThread]
 
 
-list_router = APIRouter(tags=["threads"])
+list_router = new_router(tags=["threads"])
 
 
 @list_router.get("/threads")

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path
+from fastapi import Path
 
 from datasphinx.agent.core.canonical import plain
 from datasphinx.agent.core.failure import server_directories
@@ -14,10 +14,11 @@ from datasphinx.agent.record.events import StoredEvent
 from datasphinx.agent.record.store import Store
 from datasphinx.agent.replay import replay
 from datasphinx.agent.server.background import run_in_thread
+from datasphinx.agent.server.errors import new_router
 from datasphinx.agent.server.tenants import Tenant, current_tenant
 from datasphinx.agent.settings import Settings
 
-router = APIRouter(prefix="/traces/{trace_id}", tags=["traces"])
+router = new_router(prefix="/traces/{trace_id}", tags=["traces"])
 
 TraceId = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$")]
 
