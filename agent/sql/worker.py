@@ -15,7 +15,7 @@ import time
 from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager, suppress
 from multiprocessing.connection import Connection
-from typing import Any, Protocol
+from typing import Any
 
 from datasphinx.agent.core.text import valid_text
 from datasphinx.agent.engines.intervals import interval_of
@@ -43,23 +43,6 @@ _UNREADABLE = {
 }
 
 
-class Cursor(Protocol):
-    """Cursor methods common to both drivers."""
-
-    @property
-    def description(self) -> Any:
-        """One sequence per column, beginning with its name; None without columns."""
-
-    def execute(self, sql: str, parameters: Any = ..., /) -> object:
-        """Execute one statement."""
-
-    def fetchmany(self, size: int, /) -> list[Any]:
-        """Return at most `size` more rows."""
-
-    def close(self) -> None:
-        """Release the resources of the statement."""
-
-
 class OpenDuckDB:
     """The most recent DuckDB file, or views over files, kept open between statements.
 
@@ -75,7 +58,7 @@ class OpenDuckDB:
         """The file system of views."""
 
     @contextmanager
-    def cursor(self, request: dict[str, Any]) -> Iterator[Cursor]:
+    def cursor(self, request: dict[str, Any]) -> Iterator[Any]:
         """Yield a cursor with its own temporary tables and variables, interrupted at the time limit of `request`.
 
         Raises:
@@ -136,7 +119,7 @@ def _interrupted(cursor: Any, timeout_s: float) -> Iterator[None]:
 
 
 @contextmanager
-def sqlite_cursor(request: dict[str, Any], memory_mb: int) -> Iterator[Cursor]:
+def sqlite_cursor(request: dict[str, Any], memory_mb: int) -> Iterator[Any]:
     """Yield a read-only cursor of a SQLite file, interrupted at the time limit of `request`."""
     with (
         closing(open_sqlite_read_only(request["path"], request["timeout_s"])) as connection,
@@ -146,7 +129,7 @@ def sqlite_cursor(request: dict[str, Any], memory_mb: int) -> Iterator[Cursor]:
 
 
 @contextmanager
-def chdb_cursor(request: dict[str, Any], memory_mb: int) -> Iterator[Cursor]:
+def chdb_cursor(request: dict[str, Any], memory_mb: int) -> Iterator[Any]:
     """Yield a cursor of a chDB folder within the limits of `request`; others can open the folder afterwards."""
     from datasphinx.agent.engines.clickhouse import ChDB
     from datasphinx.agent.sql.database import folder_engine
@@ -158,8 +141,7 @@ def chdb_cursor(request: dict[str, Any], memory_mb: int) -> Iterator[Cursor]:
     with folder_engine(engine, request["path"]).connect() as connection:
         for statement in engine.setup_statements(connection, limits):
             connection.exec_driver_sql(statement)
-        driver: Any = connection.connection
-        with closing(driver.cursor()) as cursor:
+        with closing(connection.connection.cursor()) as cursor:
             yield cursor
 
 
