@@ -5,18 +5,18 @@ import threading
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any
 from urllib.parse import urlsplit
 
 from langchain_core.language_models.chat_models import BaseChatModel
 
-from datasphinx.agent.clarify.review import AmbiguityReviewer, StandardAmbiguityReviewer
+from datasphinx.agent.clarify.review import AmbiguityReviewer, review_ambiguity
 from datasphinx.agent.errors import ConfigurationError, InputInvalid, ModelRejected, ModelUnreachable
 from datasphinx.agent.generation.ability import adapt
 from datasphinx.agent.generation.estimator import AgreementConfidence, ConfidenceEstimator
-from datasphinx.agent.generation.follow_ups import FollowUps, FollowUpsInPrompt
-from datasphinx.agent.generation.writing import SqlWriter, StandardSqlWriter
+from datasphinx.agent.generation.follow_ups import FollowUps
+from datasphinx.agent.generation.writing import SqlWriter
 from datasphinx.agent.linking import IndexLinker, Linker, StandardLinker
 from datasphinx.agent.llm.ability import Ability, load_ability
 from datasphinx.agent.llm.client import ModelClient
@@ -52,7 +52,7 @@ class ModelRoles:
     """The model that checks statements, if `checks_sql`."""
     text_writer: ModelClient | None
     """The model that writes texts about rows, if there is one that can."""
-    follow_ups: FollowUps = FollowUpsInPrompt()
+    follow_ups: FollowUps = FollowUps()
     """Reads questions of a conversation before the statement is written."""
     checks_sql: bool = True
     """Whether the validator can check a statement against the question."""
@@ -78,8 +78,8 @@ def roles_of(model_of: Callable[[ModelRole], ModelClient], settings: Settings) -
             # Without this role, a question can still be answered: only its calls fail.
     standard = ModelRoles(
         StandardLinker(generator, settings.schema_token_budget),
-        StandardSqlWriter(generator),
-        StandardAmbiguityReviewer(reviewer) if reviewer.can_answer(AmbiguityReview) else None,
+        SqlWriter(generator),
+        partial(review_ambiguity, reviewer) if reviewer.can_answer(AmbiguityReview) else None,
         planner=generator,
         validator=validator,
         text_writer=narrator if narrator.can_answer(NarratedAnswer) else None,
@@ -98,7 +98,7 @@ def roles_of(model_of: Callable[[ModelRole], ModelClient], settings: Settings) -
         standard,
         linker=IndexLinker(),
         sql_writer=EmbeddedSqlWriter(generator, options),
-        ambiguity_reviewer=EmbeddedAmbiguityReviewer(generator, options),
+        ambiguity_reviewer=EmbeddedAmbiguityReviewer(generator, options).review,
         follow_ups=FollowUpsByWords(),
         calls_tools=False,
     )

@@ -20,7 +20,7 @@ from datasphinx.agent.errors import DriverMissing, SourceNotFound, Unanswered
 from datasphinx.agent.examples.selection import ExampleSelector, VerifiedExamples
 from datasphinx.agent.generation.estimator import ConfidenceEstimator
 from datasphinx.agent.generation.validations import Validations
-from datasphinx.agent.generation.verified import KnowledgeQueries, VerifiedSelector
+from datasphinx.agent.generation.verified import KnowledgeQueries, RecordedQueries
 from datasphinx.agent.knowledge.folder import KnowledgeFolder
 from datasphinx.agent.knowledge.knowledge import Knowledge
 from datasphinx.agent.llm.client import ModelClient
@@ -88,7 +88,7 @@ class Services:
         self.dataset_sources = DatasetSources()
         self.validations = Validations()
         self.results = RunResults()
-        self.verified: VerifiedSelector = KnowledgeQueries()
+        self.verified: KnowledgeQueries | RecordedQueries = KnowledgeQueries()
         if recorder:
             self.recorder = recorder
         self.today = today

@@ -5,10 +5,10 @@ return different results. Without a review, generation offers readings in place 
 """
 
 import re
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 from datasphinx.agent.core.canonical import digest
 from datasphinx.agent.errors import (
@@ -81,24 +81,14 @@ class Reading:
     """The form of the answer of `sql`."""
 
 
-class AmbiguityReviewer(Protocol):
-    """Finds the readings of a question with a model."""
-
-    def review(self, question: Question, source: Source, today: date) -> AmbiguityReview:
-        """Return the readings of `question`. Raise ModelAnswerUnreadable if the model's answer could not be parsed."""
+AmbiguityReviewer: TypeAlias = Callable[[Question, Source, date], AmbiguityReview]
+"""Finds the readings of a question with a model. Raises ModelAnswerUnreadable if its answer could not be parsed."""
 
 
-@dataclass(frozen=True)
-class StandardAmbiguityReviewer:
-    """Reviews ambiguities with one structured call of a chat model."""
-
-    model: ModelClient
-
-    def review(self, question: Question, source: Source, today: date) -> AmbiguityReview:
-        """Return the readings that the model finds. See `AmbiguityReviewer.review`."""
-        form = form_task(words_answers=self.model.words_answers)
-        messages = question_messages("review_ambiguity", question, source, today, form=form)
-        return self.model.ask(AmbiguityReview, messages)
+def review_ambiguity(model: ModelClient, question: Question, source: Source, today: date) -> AmbiguityReview:
+    """Return the readings of `question` that a chat model finds with one structured call. See `AmbiguityReviewer`."""
+    form = form_task(words_answers=model.words_answers)
+    return model.ask(AmbiguityReview, question_messages("review_ambiguity", question, source, today, form=form))
 
 
 def review(
@@ -109,7 +99,7 @@ def review(
     The clarifications and rejected statements of `question` are not asked about again.
     """
     try:
-        answer = reviewer.review(question, source, today)
+        answer = reviewer(question, source, today)
     except ModelAnswerUnreadable as error:
         note(f"no clarifying question: {error}")
         return None

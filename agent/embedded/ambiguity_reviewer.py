@@ -30,8 +30,7 @@ class EmbeddedAmbiguityReviewer:
         """Return a review of the first ambiguous value, unless one was settled.
 
         Each of its first three candidates is a reading: the question with the candidate in place of the ambiguous
-        phrase, for which the model writes one statement. See
-        `datasphinx.agent.clarify.review.AmbiguityReviewer.review`.
+        phrase, for which the model writes one statement. See `datasphinx.agent.clarify.review.AmbiguityReviewer`.
         """
         settled = [clarification.get("ambiguity_type", "") for clarification in question.clarifications]
         found = None if _TYPE in settled else first_ambiguity(question.text, source, dict(question.columns))

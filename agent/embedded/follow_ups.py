@@ -7,7 +7,7 @@ from typing import Any
 from datasphinx.agent.embedded.chart_words import asked_form
 from datasphinx.agent.embedded.format_changes import requested_type
 from datasphinx.agent.embedded.greetings import asks_for_change, asks_for_help, is_greeting
-from datasphinx.agent.generation.follow_ups import AskedForm, ReadQuestion, joined, shown_again
+from datasphinx.agent.generation.follow_ups import AskedForm, FollowUps, ReadQuestion, joined, shown_again
 from datasphinx.agent.messages import Message
 from datasphinx.agent.record.step import note
 from datasphinx.agent.schema.words import UNIT
@@ -63,8 +63,8 @@ _PRONOUN = re.compile(
 """A pronoun among the first four words; a later pronoun usually refers to a noun of the same question."""
 
 
-class FollowUpsByWords:
-    """The reading for models whose prompts have no conversation; see `FollowUps`."""
+class FollowUpsByWords(FollowUps):
+    """The reading for models whose prompts have no conversation."""
 
     def objection(self, question: str) -> Message | None:
         """Return why greetings, thanks, questions for help and requests to change data get no rows."""

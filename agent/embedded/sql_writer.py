@@ -21,7 +21,7 @@ from datasphinx.agent.examples.selection import ShownExample
 from datasphinx.agent.generation.attempts import refused_sql
 from datasphinx.agent.generation.definitions import relevant_knowledge
 from datasphinx.agent.generation.question import Question
-from datasphinx.agent.generation.writing import WrittenSql
+from datasphinx.agent.generation.writing import SqlWriter, WrittenSql
 from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.retrieval.linked_values import LinkedValue, coded_values, linked_values
 from datasphinx.agent.sources.source import Source
@@ -30,21 +30,12 @@ from datasphinx.agent.types import EmbeddedOptions
 
 
 @dataclass(frozen=True)
-class EmbeddedSqlWriter:
-    """Writes statements with the embedded model."""
+class EmbeddedSqlWriter(SqlWriter):
+    """Writes statements with the embedded model: they are all that it writes, and it is not trained on examples."""
 
-    model: ModelClient
     options: EmbeddedOptions
-
-    @property
-    def finds_alternatives(self) -> bool:
-        """False: a statement is all that the model writes."""
-        return False
-
-    @property
-    def shows_examples(self) -> bool:
-        """False: the model is not trained on them."""
-        return False
+    finds_alternatives = False
+    shows_examples = False
 
     def write(
         self,

@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from datasphinx.agent.errors import DatasphinxError, ModelAnswerUnreadable
 from datasphinx.agent.generation.prompt import question_messages
 from datasphinx.agent.generation.question import Question
-from datasphinx.agent.generation.writing import SqlWriter, StandardSqlWriter
+from datasphinx.agent.generation.writing import SqlWriter
 from datasphinx.agent.llm.ability import Ability, store_ability
 from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.llm.schemas import SQLValidation
@@ -78,7 +78,7 @@ def _measure(model: ModelClient, limits: Limits) -> Ability:
             for words_answers in (True, False):
                 model = copy(model)
                 model.words_answers = words_answers
-                if all(_answers(question, StandardSqlWriter(model), source) for question in _REFERENCES):
+                if all(_answers(question, SqlWriter(model), source) for question in _REFERENCES):
                     validates = all(_judges(*judged, model, source) for judged in _JUDGED)
                     return Ability(handles_json=True, words_answers=words_answers, validates=validates)
         finally:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from datasphinx.agent.core.redact import without_password
 from datasphinx.agent.core.text import MAX_QUESTION_CHARS
@@ -37,17 +37,24 @@ class AskedForm(NamedTuple):
     """Its chart; None in it if the question wants none."""
 
 
-class FollowUps(Protocol):
-    """Reads questions apart from the call that writes a statement, where its model only writes statements."""
+class FollowUps:
+    """Reads questions apart from the call that writes a statement.
+
+    This is the reading for a chat model, which does so in that call: its prompt has the conversation, and its answer
+    typed fields. A model that only writes statements needs one of its own.
+    """
 
     def objection(self, question: str) -> Message | None:
         """Return why `question` gets no rows, such as a greeting or a request to change data; None if it may."""
+        return None
 
     def asked_form(self, question: str) -> AskedForm:
         """Return the form of the answer that `question` asks for, unless the model says it in typed fields."""
+        return AskedForm()
 
     def read(self, question: str, turns: Sequence[Turn]) -> ReadQuestion:
         """Return `question` as one that stands alone, and which of `turns` it may follow."""
+        return ReadQuestion(question, turns[-1])
 
     def reformatted(
         self, question: str, last: Turn, rows: Result | None, requested: OutputType | None, source: Source
@@ -60,27 +67,6 @@ class FollowUps(Protocol):
         Raises:
             DatasphinxError: the statement of `last` fails; see `Source.execute`.
         """
-
-
-class FollowUpsInPrompt:
-    """The reading for a chat model, whose prompt has the conversation: the call that writes the statement reads it."""
-
-    def objection(self, question: str) -> Message | None:
-        """Return None: the model says it."""
-        return None
-
-    def asked_form(self, question: str) -> AskedForm:
-        """Return no form."""
-        return AskedForm()
-
-    def read(self, question: str, turns: Sequence[Turn]) -> ReadQuestion:
-        """Return `question` and the last turn."""
-        return ReadQuestion(question, turns[-1])
-
-    def reformatted(
-        self, question: str, last: Turn, rows: Result | None, requested: OutputType | None, source: Source
-    ) -> dict[str, Any] | None:
-        """Return None."""
         return None
 
 

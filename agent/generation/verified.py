@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from sqlglot import exp
 
@@ -28,23 +28,14 @@ class FoundQuery(NamedTuple):
     mark: VerifiedAnswer
 
 
-class VerifiedSelector(Protocol):
-    """Selects verified queries and adds them to the audit and the record."""
-
-    def find(self, question: str, source: Source) -> FoundQuery | None:
-        """Return the verified query whose question is `question`; None if there is none."""
-
-    def confirmed(self, sql: str, examples: Sequence[ShownExample], source: Source) -> VerifiedAnswer | None:
-        """Return the mark of the verified query among `examples` that a model repeated as `sql`; None if none."""
-
-
 class KnowledgeQueries:
-    """Selects from the business knowledge of the source."""
+    """Selects verified queries from the business knowledge of the source, and adds them to the audit and the record."""
 
     def find(self, question: str, source: Source) -> FoundQuery | None:
-        """Return the query if its statement is valid and reads only tables that the row rules admit.
+        """Return the verified query whose question is `question`; None if there is none.
 
-        A query with mistakes is logged and left out.
+        Its statement has to be valid and to read only tables that the row rules admit. A query with mistakes is logged
+        and left out.
         """
         knowledge = source.knowledge
         match = knowledge.find_verified(question)
@@ -69,7 +60,7 @@ class KnowledgeQueries:
         return found
 
     def confirmed(self, sql: str, examples: Sequence[ShownExample], source: Source) -> VerifiedAnswer | None:
-        """Return the mark of the example with the same statement. See `VerifiedSelector.confirmed`.
+        """Return the mark of the verified query among `examples` that a model repeated as `sql`; None if none.
 
         An example with the question of a verified query, but with another statement, is no verified query.
         """
@@ -120,11 +111,8 @@ def verification_text(verified: VerifiedAnswer, language: Language) -> str:
 
 def _compared(sql: str, catalog: Catalog) -> exp.Expr | str:
     """Return the tree of `sql` with qualified names, or its canonical text if they cannot be resolved."""
-    try:
-        query = resolved_query(sql, catalog)
-    except ValueError:
-        query = None
-    return query.tree if query and query.scopes else canonical_sql(sql, catalog.dialect)
+    query = resolved_query(sql, catalog)
+    return query.tree if query else canonical_sql(sql, catalog.dialect)
 
 
 def _mark_of(match: VerifiedMatch) -> VerifiedAnswer:

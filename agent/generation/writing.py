@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 from datasphinx import prompts
 from datasphinx.agent.errors import ModelAnswerUnreadable
@@ -87,41 +87,15 @@ class WrittenSql:
         return {name: value for name, value in facts.items() if value}
 
 
-class SqlWriter(Protocol):
-    """Writes statements with a model."""
-
-    @property
-    def finds_alternatives(self) -> bool:
-        """Whether an answer may give alternatives, so that no other call has to review the question."""
-
-    @property
-    def shows_examples(self) -> bool:
-        """Whether its prompts show few-shot examples."""
-
-    def write(
-        self,
-        question: Question,
-        source: Source,
-        examples: Sequence[ShownExample],
-        today: date,
-        *,
-        approach: str = "",
-        may_offer: bool = False,
-    ) -> WrittenSql:
-        """Return a statement for `question`; `examples` are few-shot examples for the prompt.
-
-        `approach` is a further paragraph of the prompt. With `may_offer`, the model may give alternatives instead of a
-        statement, if it `finds_alternatives`.
-        """
-
-
 @dataclass(frozen=True)
-class StandardSqlWriter:
-    """Writes statements with one structured call of a chat model."""
+class SqlWriter:
+    """Writes statements, each with one structured call of a chat model."""
 
     model: ModelClient
-    finds_alternatives: bool = True
-    shows_examples: bool = True
+    finds_alternatives: ClassVar[bool] = True
+    """Whether an answer may give alternatives, so that no other call has to review the question."""
+    shows_examples: ClassVar[bool] = True
+    """Whether its prompts show few-shot examples."""
 
     def write(
         self,
@@ -133,7 +107,11 @@ class StandardSqlWriter:
         approach: str = "",
         may_offer: bool = False,
     ) -> WrittenSql:
-        """Return a statement, repaired without the model where that is unambiguous. See `SqlWriter.write`."""
+        """Return a statement for `question`, repaired without the model where that is unambiguous.
+
+        `examples` are few-shot examples for the prompt, and `approach` is a further paragraph of it. With `may_offer`,
+        the model may give alternatives instead of a statement, if it `finds_alternatives`.
+        """
         task = prompts.load("alternatives")[1].template if may_offer else approach
         conversation = [prompts.load("conversation")[1].template] if question.follows else []
         may_name = not approach and not question.attempts and names_metric(question.named, source)
