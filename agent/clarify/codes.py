@@ -86,10 +86,7 @@ def unexplained_code(sql: str, question: str, source: Source) -> UnexplainedCode
 
     One whose column has a value or definition that `question` names is no such code.
     """
-    try:
-        query = resolved_query(sql, source.catalog)
-    except ValueError:
-        return None
+    query = resolved_query(sql, source.catalog)
     if query is None:
         return None
     defined = source.knowledge.relevant(question).columns

@@ -16,14 +16,12 @@ from datasphinx.agent.schema.catalog import Catalog, ColumnKey
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.schema.words import readable
 from datasphinx.agent.sql.guard import shared_trees
-from datasphinx.agent.sql.names import key_of
 from datasphinx.agent.sql.selects import output_of
 from datasphinx.agent.sql.summary import (
     AGGREGATES,
     OPERATORS,
     QueryReader,
     constant,
-    main_table,
     merged,
     period_unit,
     unwrapped,
@@ -305,17 +303,11 @@ class _Words(QueryReader):
 
     def _counted(self, operand: exp.Expr, select: exp.Select) -> str | None:
         """Return the words for the table whose rows `COUNT(operand)` counts; None if it counts values of a column."""
-        sources = self.sources(select)
         if isinstance(operand, exp.Column):
             origin = self.origin(operand, select)
             return readable(origin.table) if origin and self._is_key(operand, select) else None
         if not isinstance(operand, exp.Star | exp.Literal):
             return None
-        tables = {}
-        for node in select.find_all(exp.Table):
-            key = key_of(node, self.catalog)
-            if key and node.parent_select is select and isinstance(sources.get(node.alias_or_name.lower()), str):
-                tables[node.alias_or_name] = self.catalog.tables[key]
-        main = main_table(select, tables) if len(tables) == len(sources) else None
-        names = [source for source in sources.values() if isinstance(source, str)]
-        return readable(tables[main].name) if main else self._list(list(map(readable, names)))
+        main = self.main_table(select)
+        names = [main[1].name] if main else [each for each in self.sources(select).values() if isinstance(each, str)]
+        return self._list(list(map(readable, names)))

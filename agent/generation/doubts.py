@@ -36,6 +36,7 @@ from datasphinx.agent.sql.dialects import print_statement
 from datasphinx.agent.sql.guard import parse
 from datasphinx.agent.sql.names import ColumnReference, ResolvedQuery, key_of, referenced_names, resolved_query
 from datasphinx.agent.sql.output_columns import OutputColumn, output_columns
+from datasphinx.agent.sql.selects import COMPARISONS, RANGES, operands_of
 from datasphinx.agent.sql.summary import days_in, period_unit, singular
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -45,8 +46,7 @@ _SPELT_OUT = 12
 """The last number of the first ones, which are often written as words."""
 _FACTORS = frozenset(map(Decimal, (100, 1000, 10**4, 10**6, 10**8, 10**9, 7, 12, 24, 60, 3600, 60_000, 86_400)))
 """What a number of a question is multiplied by or divided by in another unit: percent, millions, minutes."""
-_BOUNDS = (exp.GT, exp.GTE, exp.LT, exp.LTE)
-_COMPARISONS = (exp.EQ, exp.NEQ, *_BOUNDS, exp.Between, exp.In, exp.Like, exp.ILike)
+_COMPARISONS = (*COMPARISONS, exp.Like, exp.ILike)
 _TESTS = frozenset(("where", "having", "order"))
 """The clauses that compare or sort, and return nothing."""
 _CALCULATIONS = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Interval)
@@ -178,11 +178,8 @@ def doubts_about(sql: str, said: Mentions, catalog: Catalog, today: date) -> tup
     Columns count if they belong to a table of the statement, or to one that a key connects with it. A statement that
     cannot be resolved causes no doubt.
     """
-    try:
-        query = resolved_query(sql, catalog, expand_stars=True)
-    except ValueError:
-        return ()
-    if query is None or not query.scopes:
+    query = resolved_query(sql, catalog, expand_stars=True)
+    if query is None:
         return ()
     parts = _Parts(query, today)
     asked = _stems(said.question)
@@ -243,9 +240,8 @@ class _Parts:
         for node in (each for each in self._nodes if isinstance(each, _COMPARISONS)):
             if isinstance(node.find_ancestor(exp.Order, exp.Query), exp.Order):
                 continue
-            operands = [node.this, *node.expressions, *(node.args.get(name) for name in ("expression", "low", "high"))]
-            for operand in operands:
-                if operand is None or operand.find(exp.Column, exp.Query, *_CALCULATIONS):
+            for operand in operands_of(node):
+                if operand.find(exp.Column, exp.Query, *_CALCULATIONS):
                     continue
                 # The further arguments of a call only change the first one: date('now', '-180 days').
                 first = next((one for one in operand.find_all(exp.Literal, bfs=False) if not _is_format(one)), None)
@@ -456,7 +452,7 @@ def _meant(numbers: Set[Decimal], comparison: exp.Expr) -> Set[Decimal]:
     """
     if any(map(_is_hour, comparison.find_all(exp.TimeToStr, exp.Extract, exp.Hour))):
         return numbers | {number - 12 for number in numbers}
-    if not isinstance(comparison, _BOUNDS):
+    if not isinstance(comparison, RANGES):
         return numbers
     return {number + step for number in numbers for step in (-1, 0, 1) if not step or number == int(number)}
 
@@ -509,8 +505,8 @@ def _end_of(literal: exp.Literal, comparison: exp.Expr) -> _End | None:
     """Return what `literal` ends in `comparison`; None if it is neither a date nor the end of a range of periods."""
     is_left = any(one is literal for one in comparison.this.find_all(exp.Literal))
     is_between = isinstance(comparison, exp.Between) and not is_left
-    other = comparison.expression if is_left and isinstance(comparison, _BOUNDS) else comparison.this
-    is_range = is_between or isinstance(comparison, _BOUNDS)
+    other = comparison.expression if is_left and isinstance(comparison, RANGES) else comparison.this
+    is_range = is_between or isinstance(comparison, RANGES)
     is_period = is_range and (literal.is_string or period_unit(other) is not None)
     period = _period(literal.name) if is_period or _is_compact(literal.name) else _date(literal.name)
     if period is None:

@@ -9,6 +9,7 @@ from sqlglot.optimizer.scope import Scope
 
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.names import ColumnReference, ResolvedQuery, inner_outputs, resolved_query
+from datasphinx.agent.sql.selects import RANGES
 from datasphinx.agent.sql.summary import days_in
 
 _MAX_DEPTH = 20
@@ -74,7 +75,7 @@ def _is_outside(bound: _Bound, end: str, *, is_last: bool) -> bool:
 
 def _bounds(scope: Scope, query: ResolvedQuery) -> Iterator[tuple[exp.Expr, exp.Expr, bool, bool]]:
     """Yield what each comparison in WHERE compares, with what, whether this is a lower bound, and whether excluded."""
-    for node in query.find_all(scope, exp.EQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between):
+    for node in query.find_all(scope, exp.EQ, *RANGES, exp.Between):
         if not isinstance(node.find_ancestor(exp.Where, exp.Select), exp.Where):
             continue
         if isinstance(node, exp.Between):

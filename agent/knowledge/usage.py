@@ -55,10 +55,7 @@ class StatementForms:
     @cached_property
     def _query(self) -> ResolvedQuery | None:
         # Forms are made of nodes of the tree, which gives these nodes other parents; so it is no shared one.
-        try:
-            query = resolved_query(self._sql, self._catalog, expand_stars=True)
-        except ValueError:
-            return None
+        query = resolved_query(self._sql, self._catalog, expand_stars=True)
         return query and ResolvedQuery(self._catalog, tuple(traverse_scope(query.tree.copy())))
 
     @property
@@ -210,10 +207,7 @@ class StatementForms:
 
 def joins_among(sql: str, catalog: Catalog, forbidden: Sequence[tuple[JoinEnd, JoinEnd]]) -> list[str]:
     """Return the equality conditions of `sql` that join columns although `forbidden` contains the join."""
-    try:
-        query = resolved_query(sql, catalog)
-    except ValueError:
-        return []
+    query = resolved_query(sql, catalog)
     if query is None:
         return []
     found: dict[str, None] = {}

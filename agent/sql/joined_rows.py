@@ -9,7 +9,7 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
 from datasphinx.agent.schema.catalog import COUNTED_ROWS, Column, Table
-from datasphinx.agent.sql.names import ColumnReference, ResolvedQuery
+from datasphinx.agent.sql.names import ColumnReference, ResolvedQuery, column_called
 from datasphinx.agent.sql.selects import conjuncts, grouped_expressions, is_aggregated
 
 Path = tuple[str, ...]
@@ -134,10 +134,7 @@ class JoinedRows:
     def column(self, place: Place | None) -> ColumnReference | None:
         """Return the column of the catalog at `place`."""
         table = self.sources.get(place[0]) if place else None
-        if place is None or not isinstance(table, Table):
-            return None
-        column = next((column for column in table.columns if column.name.lower() == place[1]), None)
-        return ColumnReference(table, column) if column else None
+        return column_called(place[1], table) if place and isinstance(table, Table) else None
 
     def determined(self, sources: Collection[Path], places: Collection[Place] = ()) -> set[Path]:
         """Return the sources with one row at most for each row of `sources` with fixed values at `places`."""

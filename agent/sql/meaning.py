@@ -18,6 +18,9 @@ from datasphinx.agent.sql.joined_rows import JoinedRows, Path, conditions_of, is
 from datasphinx.agent.sql.names import ColumnReference, ResolvedQuery
 from datasphinx.agent.sql.remark import Remark
 from datasphinx.agent.sql.selects import (
+    COMPARISONS,
+    MIRRORED,
+    RANGES,
     aggregates_of,
     conjuncts,
     grouped_expressions,
@@ -48,8 +51,6 @@ _DATES = (
     exp.StrToTime, exp.DateAdd, exp.DateSub, exp.TsOrDsAdd, exp.DateTrunc, exp.TimestampTrunc, exp.LastDay,
 )  # fmt: skip
 """Functions whose value is a date or time."""
-_RANGES = (exp.GT, exp.GTE, exp.LT, exp.LTE)
-_COMPARISONS = (exp.EQ, exp.NEQ, *_RANGES, exp.Between, exp.In)
 _INTEGER_TYPE = re.compile(r"^(?!.*point|interval).*(int|serial)|^long", re.IGNORECASE)
 
 
@@ -292,7 +293,7 @@ def _rejects_null(condition: exp.Expr, *, keeps_is_not_null: bool = False) -> bo
     if condition.find(exp.Is, exp.Coalesce, exp.Case, exp.If, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Query, exp.Or):
         return False
     node = condition.this.unnest() if isinstance(condition, exp.Not) else condition
-    return isinstance(node, (*_COMPARISONS, exp.Like, exp.ILike))
+    return isinstance(node, (*COMPARISONS, exp.Like, exp.ILike))
 
 
 # Periods and texts
@@ -363,7 +364,7 @@ def _differs_for_numbers(node: exp.Expr, values: Sequence[str], query: _Query) -
     """Return whether the result of a comparison or order of `values`, mostly numbers, is another one for numbers."""
     numbers = [value for value in values if _NUMBER.fullmatch(value)]
     literals = [each for each in node.iter_expressions() if isinstance(each, exp.Literal)]
-    if isinstance(node, (*_RANGES, exp.Between)) and literals:
+    if isinstance(node, (*RANGES, exp.Between)) and literals:
         if query.engine.enforces_types and not all(each.is_string for each in literals):
             # The engine converts the texts to numbers.
             return False
@@ -448,7 +449,7 @@ def _holds_epochs(column: Column, values: tuple[str, ...]) -> bool:
 def _compared(query: _Query) -> Iterator[tuple[exp.Expr, ColumnReference]]:
     """Yield each comparison of a stored column, with the column on its left."""
     for scope, select in query.selects():
-        nodes = list(query.find_all(scope, *_COMPARISONS))
+        nodes = list(query.find_all(scope, *COMPARISONS))
         rows = query.rows(scope) if nodes else None
         for node in nodes:
             if rows is None or node.parent_select is not select:
@@ -461,15 +462,7 @@ def _compared(query: _Query) -> Iterator[tuple[exp.Expr, ColumnReference]]:
 
 def _turned(node: exp.Expr) -> exp.Expr:
     """Return a comparison with its column on the left."""
-    mirrored: dict[type[exp.Expr], type[exp.Expr]] = {
-        exp.GT: exp.LT,
-        exp.LT: exp.GT,
-        exp.GTE: exp.LTE,
-        exp.LTE: exp.GTE,
-        exp.EQ: exp.EQ,
-        exp.NEQ: exp.NEQ,
-    }
-    kind = mirrored.get(type(node))
+    kind = MIRRORED.get(type(node))
     if kind and isinstance(node.expression, exp.Column) and not isinstance(node.this, exp.Column):
         return kind(this=node.expression.copy(), expression=node.this.copy())
     return node
@@ -479,7 +472,7 @@ def _ordered(query: _Query) -> Iterator[tuple[exp.Expr, ColumnReference]]:
     """Yield the nodes whose result depends on the order of a column's values, with the column."""
     for node, found in _compared(query):
         values = [each for each in node.iter_expressions() if not isinstance(each, exp.Column)]
-        if isinstance(node, (*_RANGES, exp.Between)) and values:
+        if isinstance(node, (*RANGES, exp.Between)) and values:
             yield node, found
     for scope, select in query.selects():
         nodes = [node for node in query.find_all(scope, exp.Min, exp.Max) if node.parent_select is select]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
 from rapidfuzz import fuzz, process
@@ -19,7 +19,7 @@ from datasphinx.agent.messages import Message
 from datasphinx.agent.schema.catalog import Catalog, Column, Table
 from datasphinx.agent.sql.dialects import exact_dialect
 from datasphinx.agent.sql.guard import sanitize, shared_nodes, shared_trees
-from datasphinx.agent.sql.selects import conjuncts
+from datasphinx.agent.sql.selects import conditions_in, conjuncts
 from datasphinx.agent.sql.statement_cache import StatementCache
 
 E = TypeVar("E", bound=exp.Expr)
@@ -35,6 +35,12 @@ class ColumnReference(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.table.key}.{self.column.name}"
+
+
+def column_called(name: str, table: Table) -> ColumnReference | None:
+    """Return the column of `table` called `name`, in any case; None if there is none."""
+    found = (column for column in table.columns if column.name.lower() == name.lower())
+    return next((ColumnReference(table, column) for column in found), None)
 
 
 @dataclass(frozen=True)
@@ -90,12 +96,8 @@ class ResolvedQuery:
         return self.columns[key][2]
 
     def _find_column(self, node: exp.Column, scope: Scope) -> ColumnReference | None:
-        if not node.table:
-            return None
-        table = self.table(_source_of(node, scope))
-        columns = table.columns if table else ()
-        column = next((column for column in columns if column.name.lower() == node.name.lower()), None)
-        return ColumnReference(table, column) if table and column else None
+        table = self.table(_source_of(node, scope)) if node.table else None
+        return column_called(node.name, table) if table else None
 
 
 def _source_of(column: exp.Column, scope: Scope) -> exp.Table | Scope | None:
@@ -197,15 +199,16 @@ _resolved: StatementCache[tuple[Any, ...] | None] = StatementCache()
 def resolved_query(sql: str, catalog: Catalog, *, expand_stars: bool = False) -> ResolvedQuery | None:
     """Return the query `sql` with qualified names as `qualify_names` does; None if that fails.
 
-    A statement is parsed and qualified once. Its scopes and their trees are shared by all callers, who must not modify
-    them; see `shared_trees`.
-
-    Raises:
-        ValueError: `sql` is not exactly one statement, or cannot be parsed.
+    It fails for a text that is not exactly one query, or cannot be parsed. A statement is parsed and qualified once.
+    Its scopes and their trees are shared by all callers, who must not modify them; see `shared_trees`.
     """
     text, findings = sanitize(sql, catalog.dialect, catalog.readable)
-    # The text that runs instead of `sql` is that of other callers too.
-    return _resolved_text(sql if findings else text, catalog, expand_stars=expand_stars)
+    try:
+        # The text that runs instead of `sql` is that of other callers too.
+        query = _resolved_text(sql if findings else text, catalog, expand_stars=expand_stars)
+    except ValueError:
+        return None
+    return query if query and query.scopes else None
 
 
 def _resolved_text(sql: str, catalog: Catalog, *, expand_stars: bool = False) -> ResolvedQuery | None:
@@ -279,11 +282,9 @@ def connected_groups(names: Iterable[str], conditions: Iterable[set[str]]) -> li
 
 def inner_join_equalities(select: exp.Expr) -> Iterator[exp.EQ]:
     """Yield the equalities of two columns that hold for every row of `select`; nothing if it has an outer join."""
-    joins = select.args.get("joins") or ()
-    if any(join.side in _OUTER for join in joins):
+    if any(join.side in _OUTER for join in select.args.get("joins") or ()):
         return
-    clauses = [*(join.args.get("on") for join in joins), select.args.get("where")]
-    for part in chain.from_iterable(map(conjuncts, clauses)):
+    for part in conditions_in(select):
         if isinstance(part, exp.EQ) and isinstance(part.this, exp.Column) and isinstance(part.expression, exp.Column):
             yield part
 
@@ -302,10 +303,7 @@ def referenced_names(sql: str, catalog: Catalog) -> ReferencedNames:
     Names are resolved in their scope, through aliases, subqueries and common table expressions. A `*` refers to every
     column of its tables, except in `COUNT(*)`.
     """
-    try:
-        query = resolved_query(sql, catalog)
-    except ValueError:
-        return ReferencedNames()
+    query = resolved_query(sql, catalog)
     if query is None:
         return ReferencedNames()
     tables = {table.key for scope in query.scopes for table in map(query.table, scope.sources.values()) if table}

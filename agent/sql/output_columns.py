@@ -23,10 +23,10 @@ from datasphinx.agent.sql.summary import YEARS, constant, period_unit, unwrapped
 
 _MAX_DEPTH = 20
 _WRAPPERS = (exp.Alias, exp.Paren, exp.Cast, exp.TryCast, exp.Round, exp.Coalesce)
-_OF_ITS_UNIT = (exp.Min, exp.Max, exp.Avg, exp.Median, exp.AnyValue)
+_OF_ITS_UNIT = (*_WRAPPERS, exp.Min, exp.Max, exp.Avg, exp.Median, exp.AnyValue)
 """Functions whose value has the unit of their column."""
-_OF_ITS_DECIMALS = (exp.Sum, exp.Neg, exp.Abs, exp.Nullif, exp.Window, exp.Filter)
-"""Others whose value has its decimal places."""
+_OF_ITS_FORMAT = (*_OF_ITS_UNIT, exp.Sum, exp.Neg, exp.Abs, exp.Nullif, exp.Window, exp.Filter)
+"""Those and others whose value has its decimal places."""
 
 _CALCULATIONS = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod)
 
@@ -63,11 +63,8 @@ def output_columns(sql: str, catalog: Catalog) -> Sequence[OutputColumn]:
 
 
 def _output_columns(sql: str, catalog: Catalog) -> Sequence[OutputColumn]:
-    try:
-        query = resolved_query(sql, catalog, expand_stars=True)
-    except ValueError:
-        return []
-    if query is None or not query.scopes:
+    query = resolved_query(sql, catalog, expand_stars=True)
+    if query is None:
         return []
     queries = outputs_of(query.scopes[-1])
     if any(output.is_star for output, _ in queries[0]):
@@ -82,8 +79,11 @@ def _output(column: Sequence[tuple[exp.Expr, Scope]], query: ResolvedQuery) -> O
     expression = _expanded(node.unalias(), scope)
     is_average = expression.find(exp.Avg, exp.Median, exp.Div) and not expression.find(exp.Round)
     decimals = _decimals(node, scope, query) if is_average else None
-    shown = {each for output in column for each in _shown(*output, query)}
-    stored, is_of_years = _stored(node, scope, query), _is_of_years(node, scope, query)
+    formats = query.catalog.formats
+    found = (each for output in column for each in _stored(*output, query, _OF_ITS_FORMAT))
+    shown = {formats.get((each.table.key, each.column.name), "") if each else "" for each in found}
+    stored = next(_stored(node, scope, query, _OF_ITS_UNIT))
+    is_of_years = _is_of_years(node, scope, query)
     return OutputColumn(expression, stored, shown.pop() if len(shown) == 1 else "", decimals, is_of_years)
 
 
@@ -124,23 +124,17 @@ def _expanded(node: exp.Expr, scope: Scope, depth: int = 0) -> exp.Expr:
     return node.copy().transform(replaced, copy=False)
 
 
-def _stored(node: exp.Expr, scope: Scope, query: ResolvedQuery, depth: int = 0) -> ColumnReference | None:
-    while isinstance(node, _WRAPPERS + _OF_ITS_UNIT):
+def _stored(
+    node: exp.Expr, scope: Scope, query: ResolvedQuery, kinds: tuple[type[exp.Expr], ...], depth: int = 0
+) -> Iterator[ColumnReference | None]:
+    """Yield the stored column that `node` is but for functions of `kinds`, in each query of a UNION; None if none."""
+    while isinstance(node, kinds):
         node = node.this
-    inner = inner_output(node, scope)
-    if inner:
-        return _stored(*inner, query, depth + 1) if depth < _MAX_DEPTH else None
-    return query.column_of(node, scope)
-
-
-def _shown(node: exp.Expr, scope: Scope, query: ResolvedQuery, depth: int = 0) -> set[str]:
-    """Return the formats that files show of the columns in whose unit `node` is, or "" for one without."""
-    while isinstance(node, _WRAPPERS + _OF_ITS_UNIT + _OF_ITS_DECIMALS):
-        node = node.this
-    if inner := inner_outputs(node, scope) if depth < _MAX_DEPTH else []:
-        return {each for output in inner for each in _shown(*output, query, depth + 1)}
-    found = query.column_of(node, scope)
-    return {query.catalog.formats.get((found.table.key, found.column.name), "") if found else ""}
+    inner = inner_outputs(node, scope) if depth < _MAX_DEPTH else []
+    for output in inner:
+        yield from _stored(*output, query, kinds, depth + 1)
+    if not inner:
+        yield query.column_of(node, scope)
 
 
 def _decimals(node: exp.Expr, scope: Scope, query: ResolvedQuery, depth: int = 0) -> int | None:
@@ -164,7 +158,7 @@ def _decimals(node: exp.Expr, scope: Scope, query: ResolvedQuery, depth: int = 0
         return amount if divisor == 0 else None
     if parts := _alternatives(node):
         return max(of(*parts) or (), default=None)
-    if isinstance(node, _WRAPPERS + _OF_ITS_UNIT + _OF_ITS_DECIMALS):
+    if isinstance(node, _OF_ITS_FORMAT):
         return _decimals(node.this, scope, query, depth + 1)
     if inner := inner_output(node, scope):
         return _decimals(*inner, query, depth + 1)
@@ -200,11 +194,8 @@ def _alternatives(node: exp.Expr) -> list[exp.Expr | None]:
 
 def additive_columns(sql: str, catalog: Catalog) -> list[int]:
     """Return the positions of the outputs of `sql` whose sum means something; none if they cannot be resolved."""
-    try:
-        query = resolved_query(sql, catalog)
-    except ValueError:
-        return []
-    if query is None or not query.scopes:
+    query = resolved_query(sql, catalog)
+    if query is None:
         return []
     scope = query.scopes[-1]
     outputs = scope.expression.expressions if isinstance(scope.expression, exp.Select) else []

@@ -17,7 +17,7 @@ from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.sql.dialects import exact_dialect, print_statement
 from datasphinx.agent.sql.guard import parse, shared_nodes
 from datasphinx.agent.sql.names import ResolvedQuery, inner_output, qualify_names
-from datasphinx.agent.sql.selects import conjuncts, output_of
+from datasphinx.agent.sql.selects import RANGES, conjuncts, output_of
 from datasphinx.agent.sql.statement_cache import StatementCache
 
 _LAST = "nulls_are_last"
@@ -32,7 +32,7 @@ _FILLED_BY_OPERANDS = (
 )  # fmt: skip
 """Expressions that are NULL only if an operand is."""
 _OF_GROUP = (exp.Sum, exp.Avg, exp.Min, exp.Max)
-_REJECTS_NULL = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between, exp.Like)
+_REJECTS_NULL = (exp.EQ, exp.NEQ, *RANGES, exp.Between, exp.Like)
 
 _statements: StatementCache[str] = StatementCache()
 

@@ -30,10 +30,10 @@ from datasphinx.agent.sql.names import (
     unresolved_columns,
 )
 from datasphinx.agent.sql.rankings import with_null_order
-from datasphinx.agent.sql.selects import output_of
+from datasphinx.agent.sql.selects import COMPARISONS, output_of
 from datasphinx.agent.sql.validation import find_problem
 
-_COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like, exp.ILike, exp.In, exp.Between)
+_COMPARED = (*COMPARISONS, exp.Like, exp.ILike)
 _DOUBLE_QUOTED_TABLE = re.compile(r'(?i)\b(from|join)\s+"')
 _LITERAL_TOKENS = {TokenType.STRING, TokenType.NUMBER}
 _LITERAL_NODES = (exp.Literal, exp.Var, exp.Interval)

@@ -1,9 +1,16 @@
 """Parts of a SELECT that several checks read: its conditions, its aggregates, and what its terms name."""
 
 from collections.abc import Iterator
+from itertools import chain
 
 from sqlglot import exp
 
+RANGES = (exp.GT, exp.GTE, exp.LT, exp.LTE)
+COMPARISONS = (exp.EQ, exp.NEQ, *RANGES, exp.Between, exp.In)
+MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {
+    exp.EQ: exp.EQ, exp.NEQ: exp.NEQ, exp.GT: exp.LT, exp.LT: exp.GT, exp.GTE: exp.LTE, exp.LTE: exp.GTE,
+}  # fmt: skip
+"""The comparisons with their sides exchanged."""
 _AROUND_AGGREGATE = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
 
 
@@ -16,6 +23,18 @@ def conjuncts(node: exp.Expr | None) -> Iterator[exp.Expr]:
             yield from conjuncts(part)
     elif node is not None:
         yield node
+
+
+def conditions_in(select: exp.Expr) -> Iterator[exp.Expr]:
+    """Yield the conditions in WHERE and in the joins of `select`."""
+    clauses = [select.args.get("where"), *(join.args.get("on") for join in select.args.get("joins") or ())]
+    return chain.from_iterable(map(conjuncts, clauses))
+
+
+def operands_of(comparison: exp.Expr) -> list[exp.Expr]:
+    """Return what `comparison` compares: its sides, the list of IN, the bounds of BETWEEN."""
+    others = (comparison.args.get(name) for name in ("expression", "low", "high"))
+    return [comparison.this, *comparison.expressions, *(each for each in others if each is not None)]
 
 
 def aggregates_of(select: exp.Select) -> list[exp.Expr]:

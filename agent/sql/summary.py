@@ -4,7 +4,7 @@ import json
 import re
 from calendar import monthrange
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from copy import copy
 from datetime import date, timedelta
 from itertools import chain, product
@@ -17,7 +17,7 @@ from datasphinx.agent.schema.codes import codes_of, codes_without_signs
 from datasphinx.agent.schema.words import readable
 from datasphinx.agent.sql.guard import shared_trees
 from datasphinx.agent.sql.meaning import has_times as holds_times
-from datasphinx.agent.sql.selects import conjuncts, is_aggregated
+from datasphinx.agent.sql.selects import MIRRORED, conditions_in, conjuncts, is_aggregated
 from datasphinx.agent.types import QueryCondition, QuerySummary
 
 EMPTY_SUMMARY = QuerySummary(keys=[], conditions=[], more_conditions=False)
@@ -26,7 +26,6 @@ OPERATORS: dict[type[exp.Expr], str] = {
 }  # fmt: skip
 AGGREGATES: dict[type[exp.Expr], str] = {exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max"}
 """Aggregate functions of a column, as message codes name them."""
-_SWAPPED = {"=": "=", "≠": "≠", "<": ">", "≤": "≥", ">": "<", "≥": "≤"}
 _NEGATED = {
     "=": "≠", "≠": "=", "<": "≥", "≥": "<", ">": "≤", "≤": ">", "missing": "present", "present": "missing",
     "contains": "lacks", "with": "without", "without": "with",
@@ -248,10 +247,9 @@ class QueryReader:
         if not all(isinstance(self.resolved(column, select)[0], exp.Column) for column in columns):
             return False
         pair, joins = {column.table for column in columns}, select.args.get("joins") or ()
-        clauses = [select.args.get("where"), *(join.args.get("on") for join in joins)]
         return not any(join.args.get("using") and join.alias_or_name in pair for join in joins) and not any(
             {column.table for column in part.find_all(exp.Column)} == pair and self._is_along_key(part, select)
-            for part in chain.from_iterable(map(conjuncts, clauses))
+            for part in conditions_in(select)
         )
 
     def _is_along_key(self, node: exp.Expr, select: exp.Select) -> bool:
@@ -352,8 +350,7 @@ class QueryReader:
         roots: set[str] = set()
         for column in chain.from_iterable(each.find_all(exp.Column) for each in query.selects if is_in):
             roots.update(self._owners(column, query))
-        clauses = [query.args.get("where"), *(join.args.get("on") for join in joins)]
-        for part in chain.from_iterable(map(conjuncts, clauses)):
+        for part in conditions_in(query):
             owners = [self._owners(column, query) for column in part.find_all(exp.Column)]
             inner = {alias for aliases in owners for alias in aliases}
             is_clear = all(len(aliases) < 2 for aliases in owners) and not part.find(exp.Query)
@@ -445,7 +442,7 @@ class QueryReader:
                 return None
             return QueryCondition(column=names[0] or "", operator=operator, values=names[1:], are_columns=True)
         if constant(right) is None:
-            left, right, operator = right, left, _SWAPPED[operator]
+            left, right, operator = right, left, OPERATORS[MIRRORED[type(node)]]
         return self._on_column(left, select, operator, [constant(right)])
 
     def _like(self, node: exp.Like | exp.ILike, escape: str, select: exp.Select) -> QueryCondition | None:
@@ -522,17 +519,39 @@ class QueryReader:
         if not isinstance(node, exp.Count):
             kind = AGGREGATES.get(type(node), "")
             return name if kind and not is_distinct else "", kind
-        tables = {alias: table for alias, each in self.sources(select).items() if (table := self.table(each))}
-        main = main_table(select, tables) if len(tables) == len(self.sources(select)) else None
+        main = self.main_table(select)
         if isinstance(operand, exp.Column):
-            own = min(self._owners(operand, select), default="")
-            is_key = own in tables and tables[own].primary_key == (operand.name,)
-            if is_key and (is_distinct or own == main):
-                return readable(tables[own].name) if self.names_tables else "", "count"
+            owners = self._owners(operand, select)
+            own = self.table(self.sources(select)[min(owners)]) if owners else None
+            is_key = own is not None and own.primary_key == (operand.name,)
+            if own and is_key and (is_distinct or (main and main[0] == min(owners))):
+                return readable(own.name) if self.names_tables else "", "count"
             return name if is_distinct else "", "distinct_values"
-        is_of_rows = main and not any(join.side for join in select.args.get("joins") or ())
+        is_of_rows = not any(join.side for join in select.args.get("joins") or ())
         is_each = isinstance(operand, exp.Star | exp.Literal) and not is_distinct
-        return readable(tables[main].name) if main and is_of_rows and is_each and self.names_tables else "", "count"
+        return readable(main[1].name) if main and is_of_rows and is_each and self.names_tables else "", "count"
+
+    def main_table(self, select: exp.Select) -> tuple[str, Table] | None:
+        """Return the table whose rows the joins of `select` do not repeat, and its alias; None if there is none.
+
+        It leads to all other tables along equations with their whole primary keys.
+        """
+        sources = self.sources(select)
+        tables = {alias: table for alias, each in sources.items() if (table := self.table(each))}
+        keys: dict[tuple[str, str], set[str]] = defaultdict(set)
+        for equation in chain.from_iterable(part.find_all(exp.EQ) for part in conditions_in(select)):
+            for left, right in ((equation.this, equation.expression), (equation.expression, equation.this)):
+                if isinstance(left, exp.Column) and isinstance(right, exp.Column):
+                    keys[left.table.lower(), right.table.lower()].add(right.name.lower())
+        for start in tables:
+            reached = [start]
+            for alias in reached:
+                for other in tables.keys() - reached:
+                    primary = {name.lower() for name in tables[other].primary_key}
+                    reached += [other] if primary and primary <= keys[alias, other] else []
+            if len(reached) == len(sources):
+                return start, tables[start]
+        return None
 
     def _on_rank(self, node: exp.Expr, select: exp.Select, operator: str, values: list[Any]) -> QueryCondition | None:
         """Return the condition that only the first rows of an order are taken, of each group."""
@@ -914,46 +933,32 @@ def period_unit(node: exp.Expr) -> str | None:
     return name if name == "year" or (name == "month" and not isinstance(node, exp.Extract)) else None
 
 
-def _part_numbers(part: str, node: exp.Expr, values: list[Any]) -> list[int]:
-    """Return the numbers that a condition compares with if `node` is the "month" or "hour" of a date; else none."""
-    is_text, node = isinstance(node.unnest(), exp.TimeToStr), _plain(node)
-    unit = node.this.name.lower() if isinstance(node, exp.Extract) else ""
-    kind, form = {"month": (exp.Month, "%m"), "hour": (exp.Hour, "%H")}[part]
-    is_part = isinstance(node, kind) or unit == part
-    is_part = is_part or isinstance(node, exp.TimeToStr) and node.args["format"].name == form
-    # Of texts, '06' is the month, and 6 is before all of them.
-    are_parts = all(isinstance(value, str) and len(value) == 2 for value in values) if is_text else True
-    numbers = [int(value) if str(value).isdecimal() else -1 for value in values]
-    return numbers if is_part and are_parts and -1 not in numbers else []
-
-
-def _months(node: exp.Expr, operator: str, values: list[Any]) -> list[int]:
-    """Return the months of any year, as numbers, that a condition names if `node` is the month of a date; else none."""
-    numbers = _part_numbers("month", node, values)
-    if not numbers or 0 in numbers or operator not in _HOLDS:
-        return []
-    return [month for month in range(1, 13) if _HOLDS[operator](month, numbers)]
-
-
 def _of_part(node: exp.Expr, operator: str, values: list[Any]) -> tuple[str, list[Any]] | None:
-    """Return the operator and values of a condition on the month or hour of a date; None for another one."""
-    if months := _months(node, operator, values):
-        return ("not month" if operator == "≠" else "month"), months
-    return _hours(node, operator, values)
-
-
-def _hours(node: exp.Expr, operator: str, values: list[Any]) -> tuple[str, list[Any]] | None:
-    """Return the operator and the times of day that a condition names if `node` is the hour of a date; else None.
+    """Return the operator and values of a condition on the month of a date, in any year, or on its hour; else None.
 
     >>> from sqlglot import parse_one
-    >>> _hours(parse_one("EXTRACT(HOUR FROM seen)"), ">", [21])
+    >>> _of_part(parse_one("EXTRACT(HOUR FROM seen)"), ">", [21])
     ('≥', ['22:00'])
     """
-    numbers = _part_numbers("hour", node, values)
-    if not numbers or max(numbers) >= _HOURS or operator not in _HOLDS:
+    is_text, node = isinstance(node.unnest(), exp.TimeToStr), _plain(node)
+    unit = node.this.name.lower() if isinstance(node, exp.Extract) else ""
+    form = node.args["format"].name if isinstance(node, exp.TimeToStr) else ""
+    numbers = [int(value) if str(value).isdecimal() else -1 for value in values]
+    # Of texts, '06' is the month, and 6 is before all of them.
+    are_parts = all(isinstance(value, str) and len(value) == 2 for value in values) if is_text else True
+    if operator not in _HOLDS or not are_parts or -1 in numbers:
         return None
+    if isinstance(node, exp.Month) or unit == "month" or form == "%m":
+        months = [month for month in range(1, 13) if _HOLDS[operator](month, numbers)]
+        return ("not month" if operator == "≠" else "month", months) if months and 0 not in numbers else None
+    is_hour = isinstance(node, exp.Hour) or unit == "hour" or form == "%H"
+    return _times_of_hours(operator, numbers) if is_hour else None
+
+
+def _times_of_hours(operator: str, numbers: Sequence[int]) -> tuple[str, list[Any]] | None:
+    """Return the operator and the times of day of a condition on an hour; None if there are gaps between them."""
     held = [hour for hour in range(_HOURS) if _HOLDS[operator](hour, numbers)]
-    if operator == "≠" or not held or held[-1] - held[0] >= len(held):
+    if operator == "≠" or max(numbers) >= _HOURS or not held or held[-1] - held[0] >= len(held):
         return None
     if operator in {">", "≥"}:
         return "≥", [f"{held[0]:02}:00"]
@@ -1098,28 +1103,3 @@ def unwrapped(node: exp.Expr) -> exp.Expr:
     while isinstance(node, _TRANSPARENT):
         node = node.this
     return node
-
-
-def main_table(select: exp.Select, tables: Mapping[str, Table]) -> str | None:
-    """Return the alias of the table whose rows the joins do not repeat; None if there is none.
-
-    It leads to all other tables along equations with their whole primary keys.
-    """
-    keys: dict[tuple[str, str], set[str]] = defaultdict(set)
-    clauses = [select.args.get("where"), *(join.args.get("on") for join in select.args.get("joins") or ())]
-    for equation in chain.from_iterable(clause.find_all(exp.EQ) for clause in clauses if clause):
-        for left, right in ((equation.this, equation.expression), (equation.expression, equation.this)):
-            if isinstance(left, exp.Column) and isinstance(right, exp.Column):
-                keys[left.table, right.table].add(right.name.lower())
-    for start in tables:
-        reached, pending = {start}, [start]
-        while pending:
-            alias = pending.pop()
-            for other in tables.keys() - reached:
-                primary = {name.lower() for name in tables[other].primary_key}
-                if primary and primary <= keys[alias, other]:
-                    reached.add(other)
-                    pending.append(other)
-        if reached == tables.keys():
-            return start
-    return None

@@ -13,6 +13,7 @@ from datasphinx.agent.schema.catalog import Catalog, Column, Table
 from datasphinx.agent.sql.database import Database
 from datasphinx.agent.sql.execute import execute
 from datasphinx.agent.sql.names import resolved_query
+from datasphinx.agent.sql.selects import RANGES, operands_of
 from datasphinx.agent.sql.summary import constant, days_in
 from datasphinx.agent.types import Limits
 
@@ -22,7 +23,7 @@ _PLAIN = (
     exp.Select, exp.Alias, exp.Count, exp.Distinct, exp.Is, exp.Max, exp.Min, exp.Ordered, exp.Group, exp.AtTimeZone,
 )  # fmt: skip
 """What shows, counts or sorts moments, or names their zone."""
-_COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between)
+_COMPARISONS = (exp.EQ, exp.NEQ, *RANGES, exp.Between)
 _STEPS = (exp.Paren, exp.Cast, exp.TryCast, exp.Date, exp.TsOrDsToDate, exp.Add, exp.Sub, exp.DateAdd, exp.DateSub)
 """What returns another date or moment."""
 _PERIODS = frozenset({"year", "quarter", "month", "epoch"})
@@ -90,7 +91,7 @@ def depends_on_zone(sql: str, catalog: Catalog) -> bool:
         parent = column.parent
         if isinstance(parent, exp.Sub) and query.engine.has_exact_distances:
             return is_moment(parent.this, scope) and is_moment(parent.expression, scope)
-        if isinstance(parent, _COMPARISONS) and all(is_moment(each, scope) for each in _operands(parent)):
+        if isinstance(parent, _COMPARISONS) and all(is_moment(each, scope) for each in operands_of(parent)):
             return True
         return isinstance(parent, _PLAIN) or _is_of_period(column)
 
@@ -104,7 +105,7 @@ def _is_of_period(node: exp.Expr) -> bool:
         node = node.parent
     user = node.parent
     if isinstance(user, _COMPARISONS):
-        return all(_begins_period(each) for each in _operands(user) if each is not node)
+        return all(_begins_period(each) for each in operands_of(user) if each is not node)
     if isinstance(user, exp.TimeToStr):
         return _PERIOD_DIRECTIVES.issuperset(re.findall(r"%-?(.)", user.args["format"].name))
     if isinstance(user, exp.Extract):
@@ -125,10 +126,6 @@ def _begins_period(node: exp.Expr) -> bool:
     # The rest of a text is the time of day.
     days = days_in(value[:10]) if isinstance(value, str) and not value[10:].strip(" T0:.") else None
     return _truncates_to_period(node) or (days is not None and days[0].day == 1)
-
-
-def _operands(comparison: exp.Expr) -> list[exp.Expr]:
-    return [each for name in ("this", "expression", "low", "high") if (each := comparison.args.get(name)) is not None]
 
 
 def _is_moment(column: Column, other: str) -> bool:

@@ -33,7 +33,7 @@ from datasphinx.agent.sql.names import (
 from datasphinx.agent.sql.parameters import Value
 from datasphinx.agent.sql.rankings import ending_with_nulls, null_terms
 from datasphinx.agent.sql.remark import Check, Effect, Remark
-from datasphinx.agent.sql.selects import aggregates_of, grouped_expressions
+from datasphinx.agent.sql.selects import COMPARISONS, aggregates_of, grouped_expressions, operands_of
 from datasphinx.agent.sql.statement_cache import StatementCache
 
 _log = logging.getLogger(__name__)
@@ -42,7 +42,6 @@ _log = logging.getLogger(__name__)
 _valid_statements: StatementCache[None] = StatementCache()
 _statement_remarks: "StatementCache[tuple[Remark, ...]]" = StatementCache()
 
-_COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between, exp.In)
 _NUMBER_WORDS = {"nan", "inf", "infinity"}
 _DATE_WORDS = {"now", "today", "tomorrow", "yesterday", "epoch", "infinity", "allballs"}
 _DIGIT = re.compile(r"\d")
@@ -125,7 +124,7 @@ def mismatched_comparisons(query: ResolvedQuery) -> Iterator[Remark]:
     """Report columns compared with literals that their type cannot represent, such as a date with `'high'`."""
     is_strict = query.engine.compares_strictly
     for scope, _ in query.selects():
-        for node in query.find_all(scope, *_COMPARISONS):
+        for node in query.find_all(scope, *COMPARISONS):
             for reference, literal in _compared_literals(node, query, scope):
                 if _is_impossible(reference.column, literal, query.engine):
                     literal_sql = literal.sql(dialect=query.dialect)
@@ -137,8 +136,7 @@ def mismatched_comparisons(query: ResolvedQuery) -> Iterator[Remark]:
 def _compared_literals(
     node: exp.Expr, query: ResolvedQuery, scope: Scope
 ) -> Iterator[tuple[ColumnReference, exp.Literal]]:
-    parts = [node.this, *node.args.get("expressions", ())]
-    parts += [node.args[name] for name in ("expression", "low", "high") if node.args.get(name) is not None]
+    parts = operands_of(node)
     places = [reference for part in parts if (reference := query.column_of(part, scope))]
     yield from ((reference, part) for reference in places[:1] for part in parts if isinstance(part, exp.Literal))
 

@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from datasphinx.agent.sql.guard.finding import Finding, Statement, position_of, sql_excerpt
 from datasphinx.agent.sql.guard.functions import called_name
+from datasphinx.agent.sql.selects import COMPARISONS, RANGES
 
 MAX_GENERATED_ROWS = 1_000_000
 """Maximum number of rows that the generators of a statement may produce together: the product of their sizes."""
@@ -42,19 +43,7 @@ MAX_RECURSION = 1_000_000
 """Largest literal that may bound a recursion."""
 MAX_UNJOINED = 3
 """Maximum number of tables in one FROM without a condition between them."""
-_COMPARISONS = (
-    exp.EQ,
-    exp.NEQ,
-    exp.GT,
-    exp.GTE,
-    exp.LT,
-    exp.LTE,
-    exp.Between,
-    exp.In,
-    exp.Like,
-    exp.NullSafeEQ,
-    exp.Not,
-)
+_COMPARISONS = (*COMPARISONS, exp.Like, exp.NullSafeEQ, exp.Not)
 
 
 def bounded_rows(statement: Statement) -> Iterator[Finding]:
@@ -305,9 +294,7 @@ def _count_unjoined(select: exp.Select) -> int:
     where = select.args.get("where")
     pairs = {
         frozenset(column.table.lower() or column.sql() for column in node.find_all(exp.Column))
-        for node in (
-            where.find_all(exp.EQ, exp.LT, exp.GT, exp.LTE, exp.GTE, exp.Between, exp.In, exp.Like) if where else ()
-        )
+        for node in (where.find_all(exp.EQ, *RANGES, exp.Between, exp.In, exp.Like) if where else ())
     }
     return len(sources) - joined - sum(len(pair) > 1 for pair in pairs)
 
