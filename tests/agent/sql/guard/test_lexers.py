@@ -1,25 +1,17 @@
 """Engines read names, literals and blanks as the guard read them, whatever their characters."""
 
-import json
-import sqlite3
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import closing
-from functools import partial
+from collections.abc import Iterator
 from typing import Any
 from unicodedata import category
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlalchemy.pool import NullPool
 
 from datasphinx.agent.sql.guard import check, sanitize
-from tests.agent.sql.guard.engines import ENGINES
+from tests.agent.sql.guard.engines import ENGINES, Run, running
 from tests.support.heavy import sample
-from tests.support.servers import MYSQL_URL, POSTGRES_URL, prepared
-
-Run = Callable[[str], tuple[list[str], list[list[Any]]]]
 
 ODD = "'\"`\\$[]{}%:;-/*#@!&|~^?,.()<>= \taZ09_" + "“”‘’«»′″−–—ÄßéİıKſ名😀＂＇；，（）＝\u037e\u00a0\u3000\u200b"
 QUOTES = {"mysql": "`"}
@@ -29,28 +21,8 @@ UNUSED = {"Cn", "Co", "Cs"}
 
 @pytest.fixture(scope="module")
 def run(engine_name: str) -> Iterator[Run]:
-    if engine_name == "clickhouse":
-        # Without a session, chDB is started for each statement.
-        with pytest.importorskip("chdb.session").Session() as session:
-            yield partial(_run_on_chdb, session)
-        return
-    if engine_name in {"sqlite", "duckdb"}:
-        module = sqlite3 if engine_name == "sqlite" else pytest.importorskip("duckdb")
-        with closing(module.connect(":memory:")) as connection:
-            yield lambda sql: _fetched(connection.execute(sql))
-        return
-    url = POSTGRES_URL if engine_name == "postgres" else MYSQL_URL
-    with prepared(url, poolclass=NullPool) as engine, engine.connect().execution_options(no_parameters=True) as server:
-        yield lambda sql: _fetched(server.exec_driver_sql(sql).cursor)
-
-
-def _fetched(cursor: Any) -> tuple[list[str], list[list[Any]]]:
-    return [column[0] for column in cursor.description], [list(row) for row in cursor.fetchall()]
-
-
-def _run_on_chdb(session: Any, sql: str) -> tuple[list[str], list[list[Any]]]:
-    answer = json.loads(session.query(sql, "JSONCompact").bytes())
-    return [column["name"] for column in answer["meta"]], answer["data"]
+    with running(engine_name) as run:
+        yield run
 
 
 def result(run: Run, sql: str) -> Any:

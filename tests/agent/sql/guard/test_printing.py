@@ -1,22 +1,16 @@
 """The printed statement returns the rows of the original, also for NULL, ties, signs, Unicode and borders of dates."""
 
-import json
 import random
 import re
-import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Iterator
 from itertools import product
-from typing import Any
 
 import pytest
-from sqlalchemy.pool import NullPool
 
 from datasphinx.agent.engines import engine_of
 from datasphinx.agent.sql.guard import sanitize
-from tests.agent.sql.guard.engines import ENGINES
+from tests.agent.sql.guard.engines import ENGINES, Run, running
 from tests.support.heavy import sample
-from tests.support.servers import MYSQL_URL, POSTGRES_URL, prepared
 
 pytestmark = pytest.mark.integration
 
@@ -316,59 +310,32 @@ def statements(dialect: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def run(engine_name: str) -> Iterator[Callable[[str], list[Any]]]:
-    """Rows of a statement on the engine, which has the table `printed`."""
+def run(engine_name: str) -> Iterator[Run]:
+    """An engine with the table `printed`."""
     columns = COLUMNS.get(engine_name, "id INT, n INT, x DECIMAL(10, 2), s VARCHAR(50), d DATE, t TIMESTAMP")
     rows = ", ".join(VALUES)
     if engine_name in {"sqlite", "clickhouse"}:
         rows = rows.replace("DATE '", "'").replace("TIMESTAMP '", "'")
     storage = "ENGINE = Memory" if engine_name == "clickhouse" else ""
     script = [f"CREATE TABLE printed ({columns}) {storage}", f"INSERT INTO printed VALUES {rows}"]
-    if engine_name == "clickhouse":
-        session = pytest.importorskip("chdb.session").Session()
-        for statement in script:
-            session.query(statement)
-        yield lambda sql: json.loads(session.query(sql, "JSONCompact").bytes())["data"]
-        session.close()
-        return
-    if engine_name in {"sqlite", "duckdb"}:
-        module = sqlite3 if engine_name == "sqlite" else pytest.importorskip("duckdb")
-        with closing(module.connect(":memory:")) as connection:
-            for statement in script:
-                connection.execute(statement)
-            yield lambda sql: connection.execute(sql).fetchall()
-        return
-    kind, use = ("SCHEMA", "SET search_path =") if engine_name == "postgres" else ("DATABASE", "USE")
-    cascade = " CASCADE" if kind == "SCHEMA" else ""
-    url = POSTGRES_URL if engine_name == "postgres" else MYSQL_URL
-    with prepared(url, poolclass=NullPool) as engine, engine.connect().execution_options(no_parameters=True) as server:
-        for statement in (
-            f"DROP {kind} IF EXISTS printing{cascade}",
-            f"CREATE {kind} printing",
-            f"{use} printing",
-            *script,
-        ):
-            server.exec_driver_sql(statement)
-        yield lambda sql: list(map(tuple, server.exec_driver_sql(sql)))
-        server.exec_driver_sql(f"DROP {kind} printing{cascade}")
+    with running(engine_name, script, "printing") as run:
+        yield run
 
 
-def outcome(run: Callable[[str], list[Any]], sql: str) -> list[str] | None:
+def outcome(run: Run, sql: str) -> list[str] | None:
     """Return the rows in any order; None if the engine refuses the statement.
 
     The last digits of a float are cut: they depend on the order of its summands, which is free after DISTINCT.
     """
     try:
-        rows = run(sql)
+        _, rows = run(sql)
         return sorted(repr([f"{cell:.12g}" if isinstance(cell, float) else cell for cell in row]) for row in rows)
     except Exception:
         return None
 
 
 @pytest.mark.parametrize("engine_name", ENGINES, scope="module")
-def test_the_printed_statement_returns_the_rows_of_the_original(
-    run: Callable[[str], list[Any]], engine_name: str
-) -> None:
+def test_the_printed_statement_returns_the_rows_of_the_original(run: Run, engine_name: str) -> None:
     different, compared = [], 0
     for sql in statements(engine_name):
         printed, findings = sanitize(sql, engine_name, {"printed"})
