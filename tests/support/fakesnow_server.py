@@ -22,8 +22,14 @@ from typing import Any
 _START_S = 60
 
 
+def fakesnow_arguments() -> dict[str, Any]:
+    """Return the arguments of the driver for the server, without a look for the metadata of a cloud machine."""
+    place = {"protocol": "http", "host": "127.0.0.1", "port": _fakesnow_port()}
+    return {**place, "platform_detection_timeout_seconds": 0}
+
+
 @lru_cache
-def fakesnow_port() -> int:
+def _fakesnow_port() -> int:
     """Return the port of the server; skip the test where fakesnow or the driver of Snowflake is missing."""
     import pytest
 

@@ -15,10 +15,10 @@ from datasphinx.agent.messages import Language
 from datasphinx.agent.retrieval.linked_values import LinkedValue
 from datasphinx.agent.schema.catalog import Catalog, Column, ForeignKey, Table
 from datasphinx.agent.services import Services
-from datasphinx.agent.settings import SourceSettings, load_settings
-from datasphinx.agent.sources.source import open_source
+from datasphinx.agent.settings import load_settings
+from datasphinx.agent.sources.source import Source
 from datasphinx.agent.types import Limits
-from tests.support.databases import make_database, url
+from tests.support.databases import make_database, open_url, url
 
 TODAY = date(2026, 5, 4)
 PRODUCTS = Table(
@@ -46,6 +46,13 @@ ENGINES = ("sqlite", "postgres", "mysql", "duckdb", "clickhouse", "snowflake", "
 def doubts(question: str, sql: str, dialect: str = "sqlite", **said: object) -> str:
     catalog = Catalog(dialect, {table.key: table for table in (PRODUCTS, SALES, PEOPLE)})
     return "; ".join(doubts_about(sql, replace(Mentions(question), **said), catalog, TODAY))
+
+
+def opened(folder: Path, *setup: str) -> Source:
+    """A source on a new database, all of whose values were read."""
+    source = open_url(url(make_database(folder, *setup)), Limits(5, 100))
+    source.complete_values()
+    return source
 
 
 @pytest.mark.parametrize("dialect", ENGINES)
@@ -329,9 +336,7 @@ def test_a_value_with_which_the_result_is_the_same_is_not_missed(tmp_path: Path)
         "INSERT INTO hotels VALUES (1, 'Iceland', 'Akureyri'), (2, 'Iceland', 'Husavik'), (3, 'Norway', 'Bergen')",
         "INSERT INTO rooms VALUES (1, 1, 'single'), (2, 1, 'double'), (3, 3, 'single')",
     ]
-    database = make_database(tmp_path, *setup)
-    with closing(open_source(SourceSettings(url=url(database)), Limits(5, 100))) as source:
-        source.complete_values()
+    with closing(opened(tmp_path, *setup)) as source:
 
         def found(question: str, sql: str) -> str:
             said = Mentions(question, values=source.linked_values(question, source.catalog.selection()))
@@ -351,8 +356,7 @@ def test_a_value_with_which_the_result_is_the_same_is_not_missed(tmp_path: Path)
 def test_a_result_that_is_the_same_as_far_as_it_was_read_may_differ(tmp_path: Path) -> None:
     rows = ", ".join(f"({at}, '{'north' if at <= 100 else 'south'}')" for at in range(1, 201))
     setup = ["CREATE TABLE visits (visit_id INTEGER PRIMARY KEY, region TEXT)", f"INSERT INTO visits VALUES {rows}"]
-    database = make_database(tmp_path, *setup)
-    with closing(open_source(SourceSettings(url=url(database)), Limits(5, 100))) as source:
+    with closing(opened(tmp_path, *setup)) as source:
         said = Mentions("Visits up north", values=[LinkedValue("visits", "region", "north", "north")])
         assert doubts_on_rows("SELECT visit_id FROM visits ORDER BY visit_id", said, source, TODAY)
         assert not doubts_on_rows("SELECT visit_id FROM visits ORDER BY visit_id LIMIT 9", said, source, TODAY)
@@ -363,7 +367,7 @@ def test_a_value_of_several_columns_is_missed_if_it_changes_the_result_in_one(tm
         "CREATE TABLE ships (ship_id INTEGER PRIMARY KEY, origin TEXT, flag TEXT)",
         "INSERT INTO ships VALUES (1, 'Iceland', 'Iceland'), (2, 'Norway', 'Iceland')",
     ]
-    with closing(open_source(SourceSettings(url=url(make_database(tmp_path, *setup))), Limits(5, 100))) as source:
+    with closing(opened(tmp_path, *setup)) as source:
         links = [LinkedValue("ships", column, "Iceland", "Iceland") for column in ("origin", "flag")]
         for values in (links, links[::-1]):
             assert doubts_on_rows("SELECT COUNT(*) FROM ships", Mentions("Iceland", values=values), source, TODAY)
@@ -394,11 +398,9 @@ def test_a_name_that_another_column_has_is_not_absent(tmp_path: Path) -> None:
     rows = ", ".join(f"({at}, 'Country {at}', 'Town {at}')" for at in range(15))
     setup = [
         "CREATE TABLE hotels (id INTEGER PRIMARY KEY, country TEXT, city TEXT)",
-        f"INSERT INTO hotels VALUES {rows}",
+        f"INSERT INTO hotels VALUES {rows}, (99, 'Norway', 'Oslo')",
     ]
-    setup.append("INSERT INTO hotels VALUES (99, 'Norway', 'Oslo')")
-    with closing(open_source(SourceSettings(url=url(make_database(tmp_path, *setup))), Limits(5, 100))) as source:
-        source.complete_values()
+    with closing(opened(tmp_path, *setup)) as source:
         for name, absent in (("Oslo", 0), ("Iceland", 1)):
             sql, question = f"SELECT COUNT(*) FROM hotels WHERE country = '{name}'", Question(f"Hotels in {name}?", {})
             assert len(absent_names(sql, question, source)) == absent

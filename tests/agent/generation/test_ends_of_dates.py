@@ -5,12 +5,11 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from pydantic import SecretStr
 
 from datasphinx.agent.generation.ends_of_dates import ends_of_dates
-from datasphinx.agent.settings import SourceSettings
-from datasphinx.agent.sources.source import Source, open_source
+from datasphinx.agent.sources.source import Source
 from datasphinx.agent.types import Limits
+from tests.support.databases import open_url
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +21,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Source]:
             "(TIMESTAMP '2024-06-30 18:00:00')) AS t(began)"
         )
         connection.execute("CREATE TABLE stops AS SELECT TIMESTAMP '2023-03-01 07:00:00' AS began, 1 AS n")
-    source = open_source(SourceSettings(url=SecretStr(f"duckdb:///{path}")), Limits(timeout_s=20, row_limit=100))
+    source = open_url(f"duckdb:///{path}", Limits(timeout_s=20, row_limit=100))
     source.complete_values()
     yield source
     source.close()

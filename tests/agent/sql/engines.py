@@ -88,15 +88,9 @@ def redshift(folder: Path) -> Iterator[EngineUnderTest]:
 @contextmanager
 def snowflake(folder: Path) -> Iterator[EngineUnderTest]:
     """Snowflake's dialect and driver over fakesnow, which does not stop statements."""
-    from tests.support.fakesnow_server import fakesnow_port
+    from tests.support.fakesnow_server import fakesnow_arguments
 
-    # The driver would look for the metadata of a cloud machine.
-    arguments = {
-        "protocol": "http",
-        "host": "127.0.0.1",
-        "port": fakesnow_port(),
-        "platform_detection_timeout_seconds": 0,
-    }
+    arguments = fakesnow_arguments()
     url = "snowflake://reader:password@fakesnow/shop/sales?warehouse=small"
     engine = create_engine(url, connect_args=arguments)
     yield EngineUnderTest("snowflake", url, lambda sql: _run(engine, sql), "", connect_args=arguments)

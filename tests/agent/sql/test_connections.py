@@ -7,8 +7,9 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -175,8 +176,8 @@ _SERVER_SAYS = {
 
 
 @contextmanager
-def answering(message: str) -> Iterator[int]:
-    """The port of a PostgreSQL server that refuses each connection with this message."""
+def serving(handle: Callable[[socket.socket], None]) -> Iterator[int]:
+    """The port of a server that handles each connection in a thread."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def serve() -> None:
@@ -185,8 +186,7 @@ def answering(message: str) -> Iterator[int]:
                     client, _ = listener.accept()
                 except OSError:
                     return
-                with client:
-                    _refuse(client, message)
+                threading.Thread(target=handle, args=(client,), daemon=True).start()
 
         threading.Thread(target=serve, daemon=True).start()
         yield listener.getsockname()[1]
@@ -194,9 +194,10 @@ def answering(message: str) -> Iterator[int]:
 
 
 def _refuse(client: socket.socket, message: str) -> None:
-    _startup(client)
+    """Refuse a connection as a PostgreSQL server does, with this message."""
     body = b"SFATAL\0C08P01\0M" + message.encode() + b"\0\0"
-    client.sendall(b"E" + struct.pack("!I", len(body) + 4) + body)
+    with client:
+        client.sendall(b"E" + struct.pack("!I", len(body) + 4) + body)
 
 
 def _startup(client: socket.socket) -> bytes:
@@ -211,7 +212,11 @@ def _startup(client: socket.socket) -> bytes:
 
 @pytest.mark.parametrize("message", _SERVER_SAYS)
 def test_postgres_says_why_it_refuses_a_connection(message: str) -> None:
-    with answering(message) as port:
+    def refuse(client: socket.socket) -> None:
+        _startup(client)
+        _refuse(client, message)
+
+    with serving(refuse) as port:
         assert reason(Database(f"postgresql+psycopg://ann:pw@127.0.0.1:{port}/shop")) == _SERVER_SAYS[message]
 
 
@@ -228,32 +233,11 @@ def test_mysql_says_why_it_refuses_a_connection() -> None:
     assert reason(Database(other.render_as_string(False))) == "account_refused"
 
 
-@contextmanager
-def pooler(url: str) -> Iterator[str]:
-    """A URL of a pooler that refuses the startup parameter `options`, as poolers do by default."""
-    target = make_url(url)
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-
-        def accept() -> None:
-            while True:
-                try:
-                    client, _ = listener.accept()
-                except OSError:
-                    return
-                threading.Thread(target=_forward, args=(client, target), daemon=True).start()
-
-        threading.Thread(target=accept, daemon=True).start()
-        port = listener.getsockname()[1]
-        yield target.set(host="127.0.0.1", port=port).render_as_string(False)
-        listener.shutdown(socket.SHUT_RDWR)
-
-
-def _forward(client: socket.socket, target: URL) -> None:
+def _forward(target: URL, client: socket.socket) -> None:
+    """Forward to PostgreSQL, but refuse the startup parameter `options`, as poolers do by default."""
     start = _startup(client)
     if b"\0options\0" in start:
-        body = b"SFATAL\0C08P01\0Munsupported startup parameter: options\0\0"
-        client.sendall(b"E" + struct.pack("!I", len(body) + 4) + body)
-        client.close()
+        _refuse(client, "unsupported startup parameter: options")
         return
     with client, socket.create_connection((target.host or "127.0.0.1", target.port or 5432)) as server:
         server.sendall(start)
@@ -273,7 +257,9 @@ def _pump(source: socket.socket, target: socket.socket) -> None:
 
 @pytest.mark.postgres
 def test_stores_and_sources_are_opened_through_a_pooler_that_refuses_options() -> None:
-    with pooler(POSTGRES_URL) as url:
+    target = make_url(POSTGRES_URL)
+    with serving(partial(_forward, target)) as port:
+        url = target.set(host="127.0.0.1", port=port).render_as_string(False)
         assert Store(url).head()[0] >= 0
         with PostgresThreads(url).saver() as saver:
             assert saver.get_tuple({"configurable": {"thread_id": "none", "checkpoint_ns": ""}}) is None

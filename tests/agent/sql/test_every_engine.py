@@ -15,7 +15,17 @@ from datasphinx.agent.errors import (
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.execute import execute
 from datasphinx.agent.types import Limits, Result
-from tests.agent.sql.engines import CANCELLABLE, ENGINES, LIMITED, QUICK, STREAMING, WALLED, EngineUnderTest, over
+from tests.agent.sql.engines import (
+    CANCELLABLE,
+    ENGINES,
+    LIMITED,
+    QUICK,
+    SESSIONS,
+    STREAMING,
+    WALLED,
+    EngineUnderTest,
+    over,
+)
 
 COUNT = "SELECT COUNT(*) FROM sphinx_orders"
 
@@ -140,14 +150,9 @@ def test_no_thread_is_left_behind(source: Source) -> None:
 
 
 def running(engine: EngineUnderTest) -> list[object]:
-    """Return the statements that still run on a test's server."""
-    if engine.name in {"postgres", "redshift"}:
-        # A streamed statement appears as FETCH of its cursor.
-        return engine.admin("SELECT query FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'FETCH%'")
-    if engine.name == "mysql":
-        sql = "SELECT info FROM information_schema.processlist WHERE info LIKE '%sphinx_numbers a%'"
-        return [row for row in engine.admin(sql) if "processlist" not in row[0]]
-    return []
+    """Return the sessions whose statements still run on a test's server."""
+    sql = SESSIONS.get({"redshift": "postgres"}.get(engine.name, engine.name))
+    return engine.admin(sql) if sql else []
 
 
 @over(["postgres", "mysql", "redshift"])

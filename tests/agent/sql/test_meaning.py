@@ -1,21 +1,18 @@
 """Checks of meaning, measured on statements over six schemas and four engines that were written without them."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from pydantic import SecretStr
-from sqlalchemy import NullPool, create_engine, make_url
-from sqlalchemy.exc import OperationalError
 
 from benchmarks.spider import DEV
-from datasphinx.agent.settings import SourceSettings
-from datasphinx.agent.sources.source import Source, open_source
+from datasphinx.agent.sources.source import Source
 from datasphinx.agent.types import Limits
-from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL
 from tests.fixtures import Pair, read_pairs
+from tests.support.databases import open_url
+from tests.support.servers import SERVERS, prepared
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "meaning"
 SCHEMAS = sorted(path.name.partition(".")[0] for path in FIXTURES.glob("*.schema.sql"))
@@ -28,39 +25,28 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Sour
         opened = {}
         for name in SCHEMAS:
             first, _, script = (FIXTURES / f"{name}.schema.sql").read_text(encoding="utf-8").partition("\n")
-            url = _create(first.split()[-1], name, script, tmp_path_factory.mktemp(name))
-            source = open_source(
-                SourceSettings(url=SecretStr(url), allow_writable_account=True), Limits(timeout_s=20, row_limit=100)
-            )
-            stack.callback(source.close)
-            source.complete_values()
-            opened[name] = source
+            opened[name] = _opened(first.split()[-1], name, script, tmp_path_factory.mktemp(name))
+            stack.callback(opened[name].close)
         yield opened
 
 
-def _create(engine: str, name: str, script: str, folder: Path) -> str:
-    """Return the URL of a new database with the tables of `script`."""
-    statements = [statement for statement in script.split(";\n") if statement.strip()]
-    if engine in {"sqlite", "duckdb"}:
-        url = f"{engine}:///{folder / name}.db"
+def _opened(engine: str, name: str, script: str, folder: Path) -> Source:
+    """Return a source on a new database with the tables of `script`, all of whose values were read."""
+    if engine in SERVERS:
+        statements = [f"DROP DATABASE IF EXISTS meaning_{name}", f"CREATE DATABASE meaning_{name}"]
+        with prepared(SERVERS[engine], statements) as server:
+            url = server.url.set(database=f"meaning_{name}").render_as_string(hide_password=False)
     else:
-        server = POSTGRES_URL if engine == "postgres" else MYSQL_URL
-        _run(server, [f"DROP DATABASE IF EXISTS meaning_{name}", f"CREATE DATABASE meaning_{name}"])
-        url = make_url(server).set(database=f"meaning_{name}").render_as_string(hide_password=False)
-    _run(url, statements)
-    return url
+        url = f"{engine}:///{folder / name}.db"
+    with prepared(url, [statement for statement in script.split(";\n") if statement.strip()]):
+        pass
+    return _read(url)
 
 
-def _run(url: str, statements: Sequence[str]) -> None:
-    engine = create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
-    try:
-        with engine.connect() as connection:
-            for statement in statements:
-                connection.exec_driver_sql(statement)
-    except OperationalError as error:
-        pytest.skip(f"no server answers: {error.orig}")
-    finally:
-        engine.dispose()
+def _read(url: str) -> Source:
+    source = open_url(url, Limits(timeout_s=20, row_limit=100))
+    source.complete_values()
+    return source
 
 
 def _rate(kind: str, sources: dict[str, Source]) -> tuple[float, list[tuple[str, Pair, tuple[str, ...]]]]:
@@ -102,9 +88,7 @@ def test_spellings_are_compared_by_the_collation_of_the_column(tmp_path: Path) -
         "CREATE TABLE sale (city TEXT COLLATE NOCASE, town TEXT);\n"
         "INSERT INTO sale VALUES ('Paris', 'Lyon'), ('paris', 'lyon')"
     )
-    url = _create("sqlite", "sales", script, tmp_path)
-    source = open_source(SourceSettings(url=SecretStr(url)), Limits(timeout_s=20, row_limit=100))
-    source.complete_values()
+    source = _opened("sqlite", "sales", script, tmp_path)
     assert source.doubts_and_notes("SELECT COUNT(*) FROM sale WHERE city = 'Paris'") == ((), ())
     assert source.doubts_and_notes("SELECT COUNT(*) FROM sale WHERE town = 'Lyon'")[0]
     source.close()
@@ -119,9 +103,7 @@ def test_milliseconds_are_not_read_as_seconds(engine: str, second: str, millisec
         "CREATE TABLE visit (id INTEGER PRIMARY KEY, began BIGINT, ended BIGINT);\n"
         "INSERT INTO visit VALUES (1, 1767225600000, 1767225700), (2, 1767312000000, 1767312900)"
     )
-    source = open_source(
-        SourceSettings(url=SecretStr(_create(engine, "visits", script, tmp_path))), Limits(timeout_s=20, row_limit=100)
-    )
+    source = _opened(engine, "visits", script, tmp_path)
     doubts = [
         {doubt.code for doubt in source.doubts_and_notes(f"SELECT id, {second.format(value)} AS at FROM visit")[0]}
         for value in ("began", millisecond.format("began"), "ended")
@@ -140,9 +122,7 @@ def test_references_of_spider_have_findings_only_where_numbers_are_stored_as_tex
         question = json.loads(line)
         name = question["db_id"]
         if name not in opened:
-            url = f"sqlite:///{DEV / 'databases' / name}.sqlite"
-            opened[name] = open_source(SourceSettings(url=SecretStr(url)), Limits(timeout_s=20, row_limit=100))
-            opened[name].complete_values()
+            opened[name] = _read(f"sqlite:///{DEV / 'databases' / name}.sqlite")
         findings, notes = opened[name].doubts_and_notes(question["sql"].strip().rstrip(";"))
         codes += [one.code for one in (*findings, *notes)]
     for source in opened.values():

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, create_engine, text
-from sqlalchemy.exc import OperationalError
+from sqlalchemy import Engine, text
 
 from datasphinx.agent.engines import engine_of
 from datasphinx.agent.errors import DatasphinxError
@@ -26,7 +25,7 @@ from datasphinx.agent.sql.execute import RowAccess, execute
 from datasphinx.agent.sql.row_rules import RowRules
 from datasphinx.agent.types import Limits
 from tests.support.heavy import heavy, sample
-from tests.support.servers import FOUR_ENGINES, SERVERS
+from tests.support.servers import FOUR_ENGINES, SERVERS, administer, prepared
 
 pytestmark = pytest.mark.integration
 
@@ -149,25 +148,17 @@ Outcome = tuple[Any, ...]
 def tables(name: str, folder: Path, *, hidden: bool) -> Iterator[tuple[Database, Catalog]]:
     """Create the tables on one engine, with or without the hidden rows."""
     url = SERVERS.get(name) or f"{name}:///{folder}/{'all' if hidden else 'visible'}.{name}"
-    made = create_engine(url)
-    try:
+    drop = ["DROP TABLE IF EXISTS ro_deals, ro_staff, ro_former, ro_shared"] if name in SERVERS else []
+    with prepared(url, drop=drop) as made:
         fill(made, name, hidden=hidden)
-    except OperationalError as error:
         made.dispose()
-        pytest.skip(f"no {name} server answers: {error.orig}")
-    made.dispose()
-    database = Database(url)
-    yield database, reflect(database, schemas=[SCHEMAS[name]] if name in SCHEMAS else None)
-    database.engine.dispose()
-    if name in SERVERS:
-        with made.begin() as connection:
-            drop(connection)
-        made.dispose()
+        database = Database(url)
+        yield database, reflect(database, schemas=[SCHEMAS[name]] if name in SCHEMAS else None)
+        database.engine.dispose()
 
 
 def fill(made: Engine, name: str, *, hidden: bool) -> None:
     with made.begin() as connection:
-        drop(connection)
         columns = ", ".join(f"{column} {kind}" for column, kind in COLUMNS.items())
         connection.execute(text(f"CREATE TABLE ro_deals ({columns})"))
         connection.execute(text("CREATE TABLE ro_staff (name VARCHAR(20), region VARCHAR(20), level INT)"))
@@ -186,15 +177,9 @@ def fill(made: Engine, name: str, *, hidden: bool) -> None:
                 )
             if visible:
                 connection.execute(text("INSERT INTO ro_shared VALUES (:deal)"), {"deal": number})
-    with made.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        if name in SERVERS:
-            # Statistics with hidden values, and the plans that depend on them.
-            connection.execute(text("ANALYZE ro_deals" if name == "postgres" else "ANALYZE TABLE ro_deals"))
-
-
-def drop(connection: Any) -> None:
-    for table in ("ro_deals", "ro_staff", "ro_former", "ro_shared"):
-        connection.execute(text(f"DROP TABLE IF EXISTS {table}"))
+    if name in SERVERS:
+        # Statistics with hidden values, and the plans that depend on them.
+        administer(made, "ANALYZE ro_deals" if name == "postgres" else "ANALYZE TABLE ro_deals")
 
 
 def statements(name: str) -> list[tuple[str, str]]:

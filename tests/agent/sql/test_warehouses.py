@@ -9,6 +9,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from pydantic import SecretStr, ValidationError
+from sqlalchemy import create_engine
 
 from datasphinx.agent.engines import engine_called, engine_of, engines
 from datasphinx.agent.errors import ConfigurationError, DatasphinxError, DriverMissing, StatementFailed
@@ -122,12 +123,10 @@ def test_sql_server_without_an_odbc_driver_is_an_error_without_the_password() ->
 
 @pytest.mark.warehouse
 def test_snowflake_logs_in_with_a_key_pair(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    from tests.support.fakesnow_server import fakesnow_port
+    from tests.support.fakesnow_server import fakesnow_arguments
 
-    arguments = {
-        "protocol": "http", "host": "127.0.0.1", "port": fakesnow_port(), "platform_detection_timeout_seconds": 0,
-        "authenticator": "SNOWFLAKE_JWT", "private_key_file": str(key_file(tmp_path)),
-    }  # fmt: skip
+    key_pair = {"authenticator": "SNOWFLAKE_JWT", "private_key_file": str(key_file(tmp_path))}
+    arguments = {**fakesnow_arguments(), **key_pair}
     source = open_url("snowflake://reader@fakesnow/shop/keys?warehouse=small", LIMITS, connect_args=arguments)
     assert source.execute("SELECT 1 AS a")["rows"] == [[1]]
     source.close()
@@ -136,13 +135,9 @@ def test_snowflake_logs_in_with_a_key_pair(tmp_path: Path, caplog: pytest.LogCap
 
 @pytest.mark.warehouse
 def test_snowflake_names_are_compared_without_case(tmp_path: Path) -> None:
-    from sqlalchemy import create_engine
+    from tests.support.fakesnow_server import fakesnow_arguments
 
-    from tests.support.fakesnow_server import fakesnow_port
-
-    arguments = {
-        "protocol": "http", "host": "127.0.0.1", "port": fakesnow_port(), "platform_detection_timeout_seconds": 0,
-    }  # fmt: skip
+    arguments = fakesnow_arguments()
     url = "snowflake://reader:x@fakesnow/shop/names?warehouse=small"
     engine = create_engine(url, connect_args=arguments)
     with engine.connect() as connection:

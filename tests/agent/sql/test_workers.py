@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import create_engine
 from sqlalchemy.pool import NullPool
 
-from datasphinx.agent.errors import DatasphinxError, SourceUnreachable, StatementFailed, StatementTimeout
+from datasphinx.agent.errors import DatasphinxError, StatementFailed, StatementTimeout
 from datasphinx.agent.sql.workers import DatabaseFile, Workers
 from datasphinx.agent.types import Limits
 from tests.support.databases import make_database, open_url
@@ -112,21 +112,10 @@ def test_a_sort_that_does_not_fit_spills_nowhere(duckdb: DatabaseFile, tmp_path:
     assert [path.name for path in tmp_path.iterdir()] == ["t.duckdb"]
 
 
-def test_parameters_are_bound(workers: Workers, sqlite: DatabaseFile, duckdb: DatabaseFile) -> None:
-    assert workers.run(sqlite, "SELECT a FROM t WHERE a > ?", [1], Limits(5, 10))["rows"] == [[2]]
-    assert workers.run(duckdb, "SELECT a FROM t WHERE a = $1", [1], Limits(5, 10))["rows"] == [[1]]
-
-
 def test_a_worker_serves_one_file_after_another(workers: Workers, sqlite: DatabaseFile, duckdb: DatabaseFile) -> None:
     for _ in range(2):
         assert workers.run(sqlite, "SELECT MAX(a) FROM t", (), Limits(5, 10))["rows"] == [[2]]
         assert workers.run(duckdb, "SELECT MAX(a) FROM t", (), Limits(5, 10))["rows"] == [[1]]
-
-
-def test_a_file_that_is_gone(workers: Workers, sqlite: DatabaseFile) -> None:
-    Path(sqlite.path).unlink()
-    with pytest.raises(SourceUnreachable, match="does not exist"):
-        workers.run(sqlite, "SELECT 1", (), Limits(5, 10))
 
 
 def test_duckdb_types(workers: Workers, duckdb: DatabaseFile) -> None:
