@@ -4,9 +4,7 @@ They know keys, column types and sampled values, and read only the structure of 
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
@@ -15,8 +13,8 @@ from datasphinx.agent.messages import Message
 from datasphinx.agent.schema.catalog import Catalog, Column, Table
 from datasphinx.agent.schema.deletion import deletion_marks
 from datasphinx.agent.sql.joined_rows import JoinedRows, Path, conditions_of, is_unique
-from datasphinx.agent.sql.names import ColumnReference, ResolvedQuery
-from datasphinx.agent.sql.remark import Remark
+from datasphinx.agent.sql.names import ColumnReference
+from datasphinx.agent.sql.remark import Check, CheckedQuery, Remark
 from datasphinx.agent.sql.selects import (
     COMPARISONS,
     MIRRORED,
@@ -54,32 +52,10 @@ _DATES = (
 _INTEGER_TYPE = re.compile(r"^(?!.*point|interval).*(int|serial)|^long", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class _Query(ResolvedQuery):
-    """A resolved query with the joined rows of its scopes."""
-
-    @cached_property
-    def _rows(self) -> dict[int, JoinedRows]:
-        return {}
-
-    def rows(self, scope: Scope) -> JoinedRows:
-        """Return the joined rows of a scope, which are computed once."""
-        if id(scope) not in self._rows:
-            self._rows[id(scope)] = JoinedRows(self, scope)
-        return self._rows[id(scope)]
-
-
-def meaning(query: ResolvedQuery) -> Iterator[Remark]:
-    """Report and note what makes the figures of a statement other than they seem to be."""
-    own = _Query(query.catalog, query.scopes, query.nodes)
-    for check in _CHECKS:
-        yield from check(own)
-
-
 # Joins
 
 
-def repeated_values(query: _Query) -> Iterator[Remark]:
+def repeated_values(query: CheckedQuery, scope: Scope, select: exp.Select) -> Iterator[Remark]:
     """Report SUM, AVG and COUNT over values that a join repeats.
 
     A value is one for each row of its source. It may also be a value of each row of the first source of FROM, if that
@@ -88,42 +64,41 @@ def repeated_values(query: _Query) -> Iterator[Remark]:
     column of the first source, which has another unit. A count of rows is none of values, unless two sources that have
     several rows for each row of another one are joined with each other.
     """
-    for scope, select in query.selects():
-        found = aggregates_of(select) or ([] if select.args.get("group") else window_aggregates_of(select))
-        calls = [call for call in found if isinstance(call, _AGGREGATES)]
-        rows = query.rows(scope) if calls else None
-        if rows is None or not rows.is_known or len(rows.sources) < 2 or rows.first is None:
+    found = aggregates_of(select) or ([] if select.args.get("group") else window_aggregates_of(select))
+    calls = [call for call in found if isinstance(call, _AGGREGATES)]
+    rows = query.rows(scope) if calls else None
+    if rows is None or not rows.is_known or len(rows.sources) < 2 or rows.first is None:
+        return
+    everything = rows.sources.keys()
+    main = rows.determined([rows.first])
+    details = [call for call in calls if rows.paths(call) and rows.determined(rows.paths(call)) == everything]
+    mixes = any(not isinstance(call, exp.Count) for call in details)
+    for call in calls:
+        window = window_of(call)
+        terms = grouped_expressions(select) if window is None else window.args.get("partition_by") or []
+        groups = [place for term in terms if (place := rows.place(term))]
+        of_group = rows.determined([], groups)
+        sources = rows.paths(call.this) if call.this and not _is_harmless_distinct(call, rows) else set()
+        crossed = rows.crossed(groups) if _counts_rows(call) else None
+        if crossed:
+            message = Message(
+                "values_repeated",
+                value=call.sql(dialect=query.dialect),
+                by=_names({crossed[0]}, rows),
+                source=_names({crossed[1]}, rows),
+            )
+            yield Remark(message, "doubt")
+        if not sources or (sources <= of_group and not isinstance(call, exp.Sum)):
             continue
-        everything = rows.sources.keys()
-        main = rows.determined([rows.first])
-        details = [call for call in calls if rows.paths(call) and rows.determined(rows.paths(call)) == everything]
-        mixes = any(not isinstance(call, exp.Count) for call in details)
-        for call in calls:
-            window = window_of(call)
-            terms = grouped_expressions(select) if window is None else window.args.get("partition_by") or []
-            groups = [place for term in terms if (place := rows.place(term))]
-            of_group = rows.determined([], groups)
-            sources = rows.paths(call.this) if call.this and not _is_harmless_distinct(call, rows) else set()
-            crossed = rows.crossed(groups) if _counts_rows(call) else None
-            if crossed:
-                message = Message(
-                    "values_repeated",
-                    value=call.sql(dialect=query.dialect),
-                    by=_names({crossed[0]}, rows),
-                    source=_names({crossed[1]}, rows),
-                )
-                yield Remark(message, "doubt")
-            if not sources or (sources <= of_group and not isinstance(call, exp.Sum)):
-                continue
-            others = everything - rows.determined(sources, groups)
-            is_looked_up = main == everything and not (mixes and call not in details)
-            is_looked_up = is_looked_up and not any(_is_event(rows.sources[path], query) for path in sources)
-            if others and not is_looked_up and all(map(rows.may_repeat, others)):
-                text = call.sql(dialect=query.dialect)
-                code = "equal_values_added_once" if _is_distinct(call) else "values_repeated"
-                message = Message(code, value=text, by=_names(others, rows), source=_names(sources, rows))
-                probes = [rows.repetition(path) for path in others]
-                yield Remark(message, "doubt", _sql(probes[0] if len(probes) == 1 else None, query))
+        others = everything - rows.determined(sources, groups)
+        is_looked_up = main == everything and not (mixes and call not in details)
+        is_looked_up = is_looked_up and not any(_is_event(rows.sources[path], query) for path in sources)
+        if others and not is_looked_up and all(map(rows.may_repeat, others)):
+            text = call.sql(dialect=query.dialect)
+            code = "equal_values_added_once" if _is_distinct(call) else "values_repeated"
+            message = Message(code, value=text, by=_names(others, rows), source=_names(sources, rows))
+            probes = [rows.repetition(path) for path in others]
+            yield Remark(message, "doubt", _sql(probes[0] if len(probes) == 1 else None, query))
 
 
 def _counts_rows(call: exp.Expr) -> bool:
@@ -138,7 +113,7 @@ def _is_harmless_distinct(call: exp.Expr, rows: JoinedRows) -> bool:
     return isinstance(call, exp.Count) or (found is not None and is_unique(found.table, found.column))
 
 
-def _is_event(source: Table | Scope, query: _Query) -> bool:
+def _is_event(source: Table | Scope, query: CheckedQuery) -> bool:
     """Return whether a table has a point in time and refers to another one, as orders do and products do not."""
     if not isinstance(source, Table) or not source.foreign_keys:
         return False
@@ -148,118 +123,109 @@ def _is_event(source: Table | Scope, query: _Query) -> bool:
     )
 
 
-def counts_of_missing_rows(query: _Query) -> Iterator[Remark]:
+def counts_of_missing_rows(query: CheckedQuery, scope: Scope, select: exp.Select) -> Iterator[Remark]:
     """Report COUNT(*) over a LEFT JOIN of several rows, which counts a row that has no match as one."""
-    for scope, select in query.selects():
-        stars = [call for call in aggregates_of(select) if _counts_rows(call)]
-        optional = _optional_sources(scope) if stars else set()
-        rows = query.rows(scope) if optional else None
-        if rows is None or not rows.is_known:
-            continue
-        where = select.args.get("where")
-        parts = [*grouped_expressions(select), *([where] if where else [])]
-        mentioned = {column.table for part in parts for column in part.find_all(exp.Column)}
-        for name in sorted(optional - mentioned):
-            inside = {path for path in rows.sources if path[0] == name}
-            if (
-                inside
-                and not inside <= rows.determined(rows.sources.keys() - inside)
-                and any(map(rows.may_repeat, inside))
-            ):
-                yield _finding("missing_rows_counted", source=_names(inside, rows))
+    stars = [call for call in aggregates_of(select) if _counts_rows(call)]
+    optional = _optional_sources(scope) if stars else set()
+    rows = query.rows(scope) if optional else None
+    if rows is None or not rows.is_known:
+        return
+    where = select.args.get("where")
+    parts = [*grouped_expressions(select), *([where] if where else [])]
+    mentioned = {column.table for part in parts for column in part.find_all(exp.Column)}
+    for name in sorted(optional - mentioned):
+        inside = {path for path in rows.sources if path[0] == name}
+        if inside and not inside <= rows.determined(rows.sources.keys() - inside) and any(map(rows.may_repeat, inside)):
+            yield _finding("missing_rows_counted", source=_names(inside, rows))
 
 
-def lost_optional_rows(query: _Query) -> Iterator[Remark]:
+def lost_optional_rows(query: CheckedQuery, scope: Scope, select: exp.Select) -> Iterator[Remark]:
     """Note conditions of WHERE that no row without a match of the outer join fulfils."""
-    for scope, select in query.selects():
-        optional = _optional_sources(scope)
-        for condition in conjuncts(select.args.get("where")):
-            tables = {column.table for column in condition.find_all(exp.Column)}
-            if len(tables) == 1 and tables <= optional and _rejects_null(condition):
-                text = condition.sql(dialect=query.dialect)
-                yield Remark(Message("outer_rows_lost", condition=text, source=tables.pop()), "note")
+    optional = _optional_sources(scope)
+    for condition in conjuncts(select.args.get("where")):
+        tables = {column.table for column in condition.find_all(exp.Column)}
+        if len(tables) == 1 and tables <= optional and _rejects_null(condition):
+            text = condition.sql(dialect=query.dialect)
+            yield Remark(Message("outer_rows_lost", condition=text, source=tables.pop()), "note")
 
 
-def lost_listed_rows(query: _Query) -> Iterator[Remark]:
+def lost_listed_rows(query: CheckedQuery, scope: Scope, select: exp.Select) -> Iterator[Remark]:
     """Report that a list of rows with a looked-up column leaves out those that have no value in the key.
 
     The first column tells of what the rows are: after a looked-up one, they are of those that have it.
     """
-    for scope, select in query.selects():
-        reshaped = any(select.args.get(name) for name in ("group", "distinct", "limit", "offset", "qualify"))
-        if scope.parent is not None or reshaped or is_aggregated(select) or _optional_sources(scope):
-            continue
-        rows = query.rows(scope)
-        if not rows.is_known:
-            continue
-        first = rows.paths(select.expressions[0])
-        shown = rows.paths(exp.Tuple(expressions=[item.copy() for item in select.expressions]))
-        filtered = set().union(
-            *(
-                rows.paths(each)
-                for each in conditions_of(scope, query)
-                if len(rows.paths(each)) == 1 or not isinstance(each, exp.EQ)
-            )
+    reshaped = any(select.args.get(name) for name in ("group", "distinct", "limit", "offset", "qualify"))
+    if scope.parent is not None or reshaped or is_aggregated(select) or _optional_sources(scope):
+        return
+    rows = query.rows(scope)
+    if not rows.is_known:
+        return
+    first = rows.paths(select.expressions[0])
+    shown = rows.paths(exp.Tuple(expressions=[item.copy() for item in select.expressions]))
+    filtered = set().union(
+        *(
+            rows.paths(each)
+            for each in conditions_of(scope, query)
+            if len(rows.paths(each)) == 1 or not isinstance(each, exp.EQ)
         )
-        for condition in conditions_of(scope, query):
-            if not isinstance(condition, exp.EQ):
+    )
+    for condition in conditions_of(scope, query):
+        if not isinstance(condition, exp.EQ):
+            continue
+        places = [rows.place(condition.this), rows.place(condition.expression)]
+        for one, other in (places, places[::-1]):
+            key = rows.column(one)
+            if not key or not one or not other or one[0] not in first or other[0] not in shown - filtered:
                 continue
-            places = [rows.place(condition.this), rows.place(condition.expression)]
-            for one, other in (places, places[::-1]):
-                key = rows.column(one)
-                if not key or not one or not other or one[0] not in first or other[0] not in shown - filtered:
-                    continue
-                if rows.determined([one[0]]) != rows.sources.keys():
-                    continue
-                listed = rows.own_rows(one[0])
-                is_missing = exp.Is(this=exp.column(one[1], one[0][-1]), expression=exp.Null())
-                if key.column.null_share:
-                    message = Message("rows_without_key_lost", table=key.table.key, column=key.column.name)
-                    yield Remark(message, "doubt", _sql(listed.where(is_missing) if listed else None, query))
+            if rows.determined([one[0]]) != rows.sources.keys():
+                continue
+            listed = rows.own_rows(one[0])
+            is_missing = exp.Is(this=exp.column(one[1], one[0][-1]), expression=exp.Null())
+            if key.column.null_share:
+                message = Message("rows_without_key_lost", table=key.table.key, column=key.column.name)
+                yield Remark(message, "doubt", _sql(listed.where(is_missing) if listed else None, query))
 
 
-def limits_without_order(query: _Query) -> Iterator[Remark]:
+def limits_without_order(query: CheckedQuery, scope: Scope, select: exp.Select) -> Iterator[Remark]:
     """Report a limit without an order that leaves out rows; a few whole rows (`SELECT *`) are a sample."""
-    for scope, select in query.selects():
-        limit = select.args.get("limit")
-        count = limit.expression if isinstance(limit, exp.Limit) else limit and limit.args.get("count")
-        is_sample = any(item.is_star for item in select.expressions)
-        is_single_row = is_aggregated(select) and not select.args.get("group")
-        is_open = scope.parent is None and not (is_sample or is_single_row or select.args.get("order"))
-        if is_open and isinstance(count, exp.Literal):
-            others = select.copy()
-            others.set("offset", exp.Offset(expression=count.copy()))
-            others.set("limit", exp.Limit(expression=exp.Literal.number(1)))
-            probe, rows = others.sql(dialect=query.dialect, copy=False), int(count.name) if count.is_int else 0
-            yield Remark(Message("limit_without_order", count=count.name), "doubt", probe, rows)
+    limit = select.args.get("limit")
+    count = limit.expression if isinstance(limit, exp.Limit) else limit and limit.args.get("count")
+    is_sample = any(item.is_star for item in select.expressions)
+    is_single_row = is_aggregated(select) and not select.args.get("group")
+    is_open = scope.parent is None and not (is_sample or is_single_row or select.args.get("order"))
+    if is_open and isinstance(count, exp.Literal):
+        others = select.copy()
+        others.set("offset", exp.Offset(expression=count.copy()))
+        others.set("limit", exp.Limit(expression=exp.Literal.number(1)))
+        probe, rows = others.sql(dialect=query.dialect, copy=False), int(count.name) if count.is_int else 0
+        yield Remark(Message("limit_without_order", count=count.name), "doubt", probe, rows)
 
 
-def exclusions_with_null(query: _Query) -> Iterator[Remark]:
+def exclusions_with_null(query: CheckedQuery, scope: Scope, select: exp.Select) -> Iterator[Remark]:
     """Report NOT IN over a subquery that may return NULL, with which no row fulfils the condition."""
-    for scope in query.scopes:
-        for node in query.find_all(scope, exp.In):
-            parent, select = node.parent, node.args.get("query")
-            while isinstance(parent, exp.Paren):
-                parent = parent.parent
-            select = select.unnest() if isinstance(select, exp.Subquery) else select
-            inner = next((each for each in query.scopes if each.expression is select), None)
-            if not isinstance(parent, exp.Not) or inner is None:
-                continue
-            if not isinstance(select, exp.Select) or len(select.expressions) != 1:
-                continue
-            rows = query.rows(inner)
-            place = rows.place(select.expressions[0])
-            found = rows.column(place)
-            if not found or not place or not _may_be_null(found):
-                continue
-            required = any(
-                place == rows.place(column)
-                for condition in conditions_of(inner, query)
-                if _rejects_null(condition, keeps_is_not_null=True)
-                for column in condition.find_all(exp.Column)
-            )
-            if not required:
-                yield _finding("exclusion_with_null", column=str(found))
+    for node in query.find_all(scope, exp.In):
+        parent, listed = node.parent, node.args.get("query")
+        while isinstance(parent, exp.Paren):
+            parent = parent.parent
+        listed = listed.unnest() if isinstance(listed, exp.Subquery) else listed
+        inner = next((each for each in query.scopes if each.expression is listed), None)
+        if not isinstance(parent, exp.Not) or inner is None:
+            continue
+        if not isinstance(listed, exp.Select) or len(listed.expressions) != 1:
+            continue
+        rows = query.rows(inner)
+        place = rows.place(listed.expressions[0])
+        found = rows.column(place)
+        if not found or not place or not _may_be_null(found):
+            continue
+        required = any(
+            place == rows.place(column)
+            for condition in conditions_of(inner, query)
+            if _rejects_null(condition, keeps_is_not_null=True)
+            for column in condition.find_all(exp.Column)
+        )
+        if not required:
+            yield _finding("exclusion_with_null", column=str(found))
 
 
 def _may_be_null(found: ColumnReference) -> bool:
@@ -299,9 +265,9 @@ def _rejects_null(condition: exp.Expr, *, keeps_is_not_null: bool = False) -> bo
 # Periods and texts
 
 
-def cut_last_days(query: _Query) -> Iterator[Remark]:
+def cut_last_days(query: CheckedQuery, scope: Scope, select: exp.Select) -> Iterator[Remark]:
     """Report upper bounds that are a day, of columns with times: all but the first moment of that day is left out."""
-    for node, found in _compared(query):
+    for node, found in _compared(query, scope, select):
         bound, low = None, None
         if isinstance(node, exp.Between):
             bound, low = node.args["high"], _day_of(node.args["low"])
@@ -347,9 +313,9 @@ def _samples(column: Column, table: Table, catalog: Catalog) -> tuple[str, ...]:
     return (*catalog.values.get((table.key, column.name), ()), *column.examples, *ends)
 
 
-def orders_of_text(query: _Query) -> Iterator[Remark]:
+def orders_of_text(query: CheckedQuery, scope: Scope, select: exp.Select) -> Iterator[Remark]:
     """Report texts that are compared or sorted as texts, though they are numbers or dates in an order of their own."""
-    for node, found in _ordered(query):
+    for node, found in _ordered(query, scope, select):
         column, values = found.column, [value.strip() for value in _samples(found.column, found.table, query.catalog)]
         if column.type_class != "text" or not values:
             continue
@@ -360,7 +326,7 @@ def orders_of_text(query: _Query) -> Iterator[Remark]:
             yield _finding("dates_compared_as_text", column=str(found), value=values[0])
 
 
-def _differs_for_numbers(node: exp.Expr, values: Sequence[str], query: _Query) -> bool:
+def _differs_for_numbers(node: exp.Expr, values: Sequence[str], query: CheckedQuery) -> bool:
     """Return whether the result of a comparison or order of `values`, mostly numbers, is another one for numbers."""
     numbers = [value for value in values if _NUMBER.fullmatch(value)]
     literals = [each for each in node.iter_expressions() if isinstance(each, exp.Literal)]
@@ -383,9 +349,9 @@ def _differs_for_numbers(node: exp.Expr, values: Sequence[str], query: _Query) -
     return in_order != sorted(numbers)
 
 
-def other_forms_of_dates(query: _Query) -> Iterator[Remark]:
+def other_forms_of_dates(query: CheckedQuery, scope: Scope, select: exp.Select) -> Iterator[Remark]:
     """Report comparisons of dates in a form that the column does not have: seconds since 1970, or other text."""
-    for node, found in _compared(query):
+    for node, found in _compared(query, scope, select):
         literals = [each.name for each in node.find_all(exp.Literal) if each.is_string]
         dates = [text for text in literals if _ISO.fullmatch(text) or _OTHER_DATE.fullmatch(text)]
         values = _samples(found.column, found.table, query.catalog)
@@ -402,40 +368,38 @@ def other_forms_of_dates(query: _Query) -> Iterator[Remark]:
                 yield _finding("date_in_another_form", column=str(found), date=dates[0], value=values[0])
 
 
-def dates_of_numbers(query: _Query) -> Iterator[Remark]:
+def dates_of_numbers(query: CheckedQuery, scope: Scope, select: exp.Select) -> Iterator[Remark]:
     """Report date functions of SQLite over seconds since 1970 without the modifier that says so."""
     if query.engine.enforces_types:
         return
-    for scope, _ in query.selects():
-        for call in query.find_all(scope, exp.Func):
-            name = call.name if isinstance(call, exp.Anonymous) else call.sql_name()
-            if not isinstance(call, exp.TimeToStr | exp.Date) and name.lower() not in _SQLITE_DATES:
-                continue
-            modifiers = {literal.name.lower() for literal in call.find_all(exp.Literal)}
-            for column in call.find_all(exp.Column) if not modifiers & {"unixepoch", "auto"} else ():
-                rows = query.rows(scope)
-                found = rows.column(rows.place(column))
-                values = _samples(found.column, found.table, query.catalog) if found else ()
-                if found and column.parent_select is scope.expression and _holds_epochs(found.column, values):
-                    yield _finding("date_of_number", column=str(found), value=values[0])
+    for call in query.find_all(scope, exp.Func):
+        name = call.name if isinstance(call, exp.Anonymous) else call.sql_name()
+        if not isinstance(call, exp.TimeToStr | exp.Date) and name.lower() not in _SQLITE_DATES:
+            continue
+        modifiers = {literal.name.lower() for literal in call.find_all(exp.Literal)}
+        for column in call.find_all(exp.Column) if not modifiers & {"unixepoch", "auto"} else ():
+            rows = query.rows(scope)
+            found = rows.column(rows.place(column))
+            values = _samples(found.column, found.table, query.catalog) if found else ()
+            if found and column.parent_select is scope.expression and _holds_epochs(found.column, values):
+                yield _finding("date_of_number", column=str(found), value=values[0])
 
 
-def epochs_in_other_units(query: _Query) -> Iterator[Remark]:
+def epochs_in_other_units(query: CheckedQuery, scope: Scope, select: exp.Select) -> Iterator[Remark]:
     """Report functions that read seconds since 1970 over a column of milliseconds or smaller units."""
-    for scope, _ in query.selects():
-        for call in query.find_all(scope, exp.Func):
-            literals = call.find_all(exp.Literal) if call.name.lower() in _SQLITE_DATES else ()
-            is_of_sqlite = any(literal.name.lower() == "unixepoch" for literal in literals)
-            if not is_of_sqlite and (not isinstance(call, exp.UnixToTime) or call.args.get("scale")):
-                continue
-            parts = (part.this if isinstance(part, exp.Cast) else part for part in call.iter_expressions())
-            column = next((part for part in parts if isinstance(part, exp.Column)), None)
-            if column is not None:
-                rows = query.rows(scope)
-                found = rows.column(rows.place(column))
-                values = _samples(found.column, found.table, query.catalog) if found else ()
-                if found and values and all(_SMALL_UNITS.fullmatch(value) for value in values):
-                    yield _finding("epoch_in_another_unit", column=str(found), value=values[0])
+    for call in query.find_all(scope, exp.Func):
+        literals = call.find_all(exp.Literal) if call.name.lower() in _SQLITE_DATES else ()
+        is_of_sqlite = any(literal.name.lower() == "unixepoch" for literal in literals)
+        if not is_of_sqlite and (not isinstance(call, exp.UnixToTime) or call.args.get("scale")):
+            continue
+        parts = (part.this if isinstance(part, exp.Cast) else part for part in call.iter_expressions())
+        column = next((part for part in parts if isinstance(part, exp.Column)), None)
+        if column is not None:
+            rows = query.rows(scope)
+            found = rows.column(rows.place(column))
+            values = _samples(found.column, found.table, query.catalog) if found else ()
+            if found and values and all(_SMALL_UNITS.fullmatch(value) for value in values):
+                yield _finding("epoch_in_another_unit", column=str(found), value=values[0])
 
 
 _SQLITE_DATES = {"strftime", "date", "datetime", "time", "julianday"}
@@ -446,18 +410,17 @@ def _holds_epochs(column: Column, values: tuple[str, ...]) -> bool:
     return column.type_class in kinds and bool(values) and all(_EPOCH.fullmatch(value) for value in values)
 
 
-def _compared(query: _Query) -> Iterator[tuple[exp.Expr, ColumnReference]]:
+def _compared(query: CheckedQuery, scope: Scope, select: exp.Select) -> Iterator[tuple[exp.Expr, ColumnReference]]:
     """Yield each comparison of a stored column, with the column on its left."""
-    for scope, select in query.selects():
-        nodes = list(query.find_all(scope, *COMPARISONS))
-        rows = query.rows(scope) if nodes else None
-        for node in nodes:
-            if rows is None or node.parent_select is not select:
-                continue
-            turned = _turned(node)
-            found = rows.column(rows.place(turned.this))
-            if found:
-                yield turned, found
+    nodes = list(query.find_all(scope, *COMPARISONS))
+    rows = query.rows(scope) if nodes else None
+    for node in nodes:
+        if rows is None or node.parent_select is not select:
+            continue
+        turned = _turned(node)
+        found = rows.column(rows.place(turned.this))
+        if found:
+            yield turned, found
 
 
 def _turned(node: exp.Expr) -> exp.Expr:
@@ -468,42 +431,40 @@ def _turned(node: exp.Expr) -> exp.Expr:
     return node
 
 
-def _ordered(query: _Query) -> Iterator[tuple[exp.Expr, ColumnReference]]:
+def _ordered(query: CheckedQuery, scope: Scope, select: exp.Select) -> Iterator[tuple[exp.Expr, ColumnReference]]:
     """Yield the nodes whose result depends on the order of a column's values, with the column."""
-    for node, found in _compared(query):
+    for node, found in _compared(query, scope, select):
         values = [each for each in node.iter_expressions() if not isinstance(each, exp.Column)]
         if isinstance(node, (*RANGES, exp.Between)) and values:
             yield node, found
-    for scope, select in query.selects():
-        nodes = [node for node in query.find_all(scope, exp.Min, exp.Max) if node.parent_select is select]
-        order = select.args.get("order")
-        nodes += order.expressions if order else []
-        rows = query.rows(scope) if nodes else None
-        for node in nodes:
-            ordered = rows.column(rows.place(output_of(node.this, select))) if rows else None
-            if ordered:
-                yield node, ordered
+    nodes = [node for node in query.find_all(scope, exp.Min, exp.Max) if node.parent_select is select]
+    order = select.args.get("order")
+    nodes += order.expressions if order else []
+    rows = query.rows(scope) if nodes else None
+    for node in nodes:
+        ordered = rows.column(rows.place(output_of(node.this, select))) if rows else None
+        if ordered:
+            yield node, ordered
 
 
 # Calculations
 
 
-def cut_fractions(query: _Query) -> Iterator[Remark]:
+def cut_fractions(query: CheckedQuery, scope: Scope, select: exp.Select) -> Iterator[Remark]:
     """Report divisions of whole numbers by whole numbers where the engine drops the fraction."""
-    for scope, select in query.selects():
-        for node in query.find_all(scope, exp.Div, exp.IntDiv):
-            if node.parent_select is not select or not (isinstance(node, exp.IntDiv) or query.engine.divides_integers):
-                continue
-            rows = query.rows(scope)
-            is_ratio = all(side.find(exp.AggFunc, exp.Query) for side in (node.this, node.expression))
-            is_ratio = is_ratio or (
-                isinstance(node, exp.Div) and all(side.find(exp.Column) for side in (node.this, node.expression))
-            )
-            if is_ratio and all(_is_integer(side, rows, query) for side in (node.this, node.expression)):
-                yield _finding("fraction_cut", value=node.sql(dialect=query.dialect))
+    for node in query.find_all(scope, exp.Div, exp.IntDiv):
+        if node.parent_select is not select or not (isinstance(node, exp.IntDiv) or query.engine.divides_integers):
+            continue
+        rows = query.rows(scope)
+        is_ratio = all(side.find(exp.AggFunc, exp.Query) for side in (node.this, node.expression))
+        is_ratio = is_ratio or (
+            isinstance(node, exp.Div) and all(side.find(exp.Column) for side in (node.this, node.expression))
+        )
+        if is_ratio and all(_is_integer(side, rows, query) for side in (node.this, node.expression)):
+            yield _finding("fraction_cut", value=node.sql(dialect=query.dialect))
 
 
-def _is_integer(node: exp.Expr, rows: JoinedRows, query: _Query) -> bool:
+def _is_integer(node: exp.Expr, rows: JoinedRows, query: CheckedQuery) -> bool:
     """Return whether `node` is certainly a whole number for the engine."""
     if isinstance(node, exp.Count):
         return True
@@ -536,7 +497,7 @@ def _is_integer(node: exp.Expr, rows: JoinedRows, query: _Query) -> bool:
     return is_calculation and all(_is_integer(side, rows, query) for side in (node.this, node.expression))
 
 
-def _is_integer_column(found: ColumnReference | None, query: _Query) -> bool:
+def _is_integer_column(found: ColumnReference | None, query: CheckedQuery) -> bool:
     if found is None or not _INTEGER_TYPE.search(found.column.type):
         return False
     return query.engine.enforces_types or all(value.lstrip("-").isdigit() for value in found.column.examples)
@@ -545,30 +506,33 @@ def _is_integer_column(found: ColumnReference | None, query: _Query) -> bool:
 # Deleted rows
 
 
-def deleted_rows(query: _Query) -> Iterator[Remark]:
+def deleted_rows(query: CheckedQuery, scope: Scope, select: exp.Select) -> Iterator[Remark]:
     """Note the tables of which rows are marked as deleted, if the statement uses none of the marks.
 
     Rows that another table refers to are looked up, whether they are deleted or not.
     """
-    used = [(query.rows(scope), column) for scope, _ in query.selects() for column in query.find_all(scope, exp.Column)]
-    found = [(rows.column(rows.place(column)), column.name.lower()) for rows, column in used]
-    read = {str(reference) if reference else name for reference, name in found}
-    for scope, select in query.selects():
-        rows = query.rows(scope)
-        if not rows.is_known or select.is_star:
+    rows = query.rows(scope)
+    if not rows.is_known or select.is_star:
+        return
+    for path, table in rows.sources.items():
+        if not isinstance(table, Table) or not (marks := deletion_marks(table, query.catalog.values)):
             continue
-        for path, table in rows.sources.items():
-            if not isinstance(table, Table):
-                continue
-            marks = deletion_marks(table, query.catalog.values)
-            is_looked_up = any(path in rows.determined([other]) for other in rows.sources.keys() - {path})
-            # A column is read by its name alone where its table is not known.
-            names = {name for mark in marks for name in (str(ColumnReference(table, mark)), mark.name.lower())}
-            if marks and not is_looked_up and names.isdisjoint(read):
-                yield Remark(Message("deleted_rows_included", table=table.key, column=marks[0].name), "note")
+        is_looked_up = any(path in rows.determined([other]) for other in rows.sources.keys() - {path})
+        if not is_looked_up and not any(_reads(query, table, mark.name) for mark in marks):
+            yield Remark(Message("deleted_rows_included", table=table.key, column=marks[0].name), "note")
 
 
-def _sql(query: exp.Select | None, own: _Query) -> str:
+def _reads(query: CheckedQuery, table: Table, name: str) -> bool:
+    """Return whether a SELECT reads the column; one of its name, where the table of this one is not known."""
+    columns = ((query.rows(scope), each) for scope, _ in query.selects() for each in query.find_all(scope, exp.Column))
+    found = ((rows.column(rows.place(column)), column) for rows, column in columns)
+    wanted = f"{table.key}.{name}"
+    return any(
+        str(reference) == wanted if reference else column.name.lower() == name.lower() for reference, column in found
+    )
+
+
+def _sql(query: exp.Select | None, own: CheckedQuery) -> str:
     return query.sql(dialect=own.dialect) if query is not None else ""
 
 
@@ -585,7 +549,7 @@ def _names(paths: set[Path] | frozenset[Path], rows: JoinedRows) -> str:
     return ", ".join(dict.fromkeys(source.key if isinstance(source, Table) else path[-1] for path, source in sources))
 
 
-_CHECKS: tuple[Callable[[_Query], Iterator[Remark]], ...] = (
+MEANING: tuple[Check, ...] = (
     repeated_values, counts_of_missing_rows, lost_optional_rows, lost_listed_rows, limits_without_order,
     exclusions_with_null, cut_last_days, orders_of_text, other_forms_of_dates, dates_of_numbers,
     epochs_in_other_units, cut_fractions, deleted_rows,

@@ -1,10 +1,15 @@
-"""Remarks of the static checks about a statement."""
+"""Static checks of the SELECTs of a statement, and their remarks about it."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
+from sqlglot import exp
+from sqlglot.optimizer.scope import Scope
+
 from datasphinx.agent.messages import Message
+from datasphinx.agent.sql.joined_rows import JoinedRows
 from datasphinx.agent.sql.names import ResolvedQuery
 
 Effect = Literal["problem", "warning", "doubt", "note"]
@@ -28,4 +33,20 @@ class Remark:
     """The remark is false if the statement returns fewer rows than this, so that the probe need not run."""
 
 
-Check = Callable[[ResolvedQuery], Iterator[Remark]]
+@dataclass(frozen=True)
+class CheckedQuery(ResolvedQuery):
+    """A resolved query with the joined rows of its scopes."""
+
+    @cached_property
+    def _rows(self) -> dict[int, JoinedRows]:
+        return {}
+
+    def rows(self, scope: Scope) -> JoinedRows:
+        """Return the joined rows of a scope, which are computed once."""
+        if id(scope) not in self._rows:
+            self._rows[id(scope)] = JoinedRows(self, scope)
+        return self._rows[id(scope)]
+
+
+Check = Callable[[CheckedQuery, Scope, exp.Select], Iterator[Remark]]
+"""Remarks about one SELECT of a query."""

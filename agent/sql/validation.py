@@ -1,7 +1,7 @@
 """Validation of a statement without a model and without running it: guard, name resolution and static checks.
 
-A static check is a function from the resolved query to remarks. A problem is a construct that the database would
-reject; a warning is a likely mistake, reported to the reviewer of the statement.
+A static check is a function from a SELECT of the resolved query to remarks. A problem is a construct that the database
+would reject; a warning is a likely mistake, reported to the reviewer of the statement.
 """
 
 import logging
@@ -20,8 +20,8 @@ from datasphinx.agent.schema.catalog import Catalog, Column
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.schema.personal import personal_content
 from datasphinx.agent.sql.guard import Finding, sanitize
-from datasphinx.agent.sql.joined_rows import JoinedRows, conditions_of
-from datasphinx.agent.sql.meaning import meaning
+from datasphinx.agent.sql.joined_rows import conditions_of
+from datasphinx.agent.sql.meaning import MEANING
 from datasphinx.agent.sql.names import (
     ColumnReference,
     ResolvedQuery,
@@ -32,7 +32,7 @@ from datasphinx.agent.sql.names import (
 )
 from datasphinx.agent.sql.parameters import Value
 from datasphinx.agent.sql.rankings import ending_with_nulls, null_terms
-from datasphinx.agent.sql.remark import Check, Effect, Remark
+from datasphinx.agent.sql.remark import Check, CheckedQuery, Effect, Remark
 from datasphinx.agent.sql.selects import COMPARISONS, aggregates_of, grouped_expressions, operands_of
 from datasphinx.agent.sql.statement_cache import StatementCache
 
@@ -100,37 +100,35 @@ def _check_names_and_types(sql: str, catalog: Catalog) -> None:
         raise StatementUnsound(problems)
 
 
-def sums_of_text(query: ResolvedQuery) -> Iterator[Remark]:
+def sums_of_text(query: CheckedQuery, scope: Scope, select: exp.Select) -> Iterator[Remark]:
     """Report SUM and AVG of text columns, except columns of numbers stored as text on engines that convert them."""
-    for scope, _ in query.selects():
-        for call in query.find_all(scope, exp.Sum, exp.Avg):
-            argument = call.this
-            if isinstance(argument, exp.Distinct) and len(argument.expressions) == 1:
-                argument = argument.expressions[0]
-            reference = query.column_of(argument, scope)
-            if reference is None or reference.column.type_class != "text":
-                continue
-            column_key = (reference.table.key, reference.column.name)
-            values = reference.column.examples or query.catalog.values.get(column_key, ())
-            holds_numbers = bool(values) and all(_DIGIT.search(value) for value in values)
-            if query.engine.compares_strictly or not holds_numbers:
-                text = Message(
-                    "aggregate_of_text", function=call.key.upper(), column=str(reference), type=reference.column.type
-                )
-                yield Remark(text, "problem" if query.engine.compares_strictly else "warning")
+    for call in query.find_all(scope, exp.Sum, exp.Avg):
+        argument = call.this
+        if isinstance(argument, exp.Distinct) and len(argument.expressions) == 1:
+            argument = argument.expressions[0]
+        reference = query.column_of(argument, scope)
+        if reference is None or reference.column.type_class != "text":
+            continue
+        column_key = (reference.table.key, reference.column.name)
+        values = reference.column.examples or query.catalog.values.get(column_key, ())
+        holds_numbers = bool(values) and all(_DIGIT.search(value) for value in values)
+        if query.engine.compares_strictly or not holds_numbers:
+            text = Message(
+                "aggregate_of_text", function=call.key.upper(), column=str(reference), type=reference.column.type
+            )
+            yield Remark(text, "problem" if query.engine.compares_strictly else "warning")
 
 
-def mismatched_comparisons(query: ResolvedQuery) -> Iterator[Remark]:
+def mismatched_comparisons(query: CheckedQuery, scope: Scope, select: exp.Select) -> Iterator[Remark]:
     """Report columns compared with literals that their type cannot represent, such as a date with `'high'`."""
     is_strict = query.engine.compares_strictly
-    for scope, _ in query.selects():
-        for node in query.find_all(scope, *COMPARISONS):
-            for reference, literal in _compared_literals(node, query, scope):
-                if _is_impossible(reference.column, literal, query.engine):
-                    literal_sql = literal.sql(dialect=query.dialect)
-                    kind = reference.column.type
-                    text = Message("comparison_impossible", column=str(reference), type=kind, value=literal_sql)
-                    yield Remark(text, "problem" if is_strict else "warning")
+    for node in query.find_all(scope, *COMPARISONS):
+        for reference, literal in _compared_literals(node, query, scope):
+            if _is_impossible(reference.column, literal, query.engine):
+                literal_sql = literal.sql(dialect=query.dialect)
+                kind = reference.column.type
+                text = Message("comparison_impossible", column=str(reference), type=kind, value=literal_sql)
+                yield Remark(text, "problem" if is_strict else "warning")
 
 
 def _compared_literals(
@@ -155,29 +153,28 @@ def _is_impossible(column: Column, literal: exp.Literal, engine: Engine) -> bool
     return (is_number and word not in _NUMBER_WORDS) or (is_date and word not in _DATE_WORDS)
 
 
-def ungrouped_columns(query: ResolvedQuery) -> Iterator[Remark]:
+def ungrouped_columns(query: CheckedQuery, scope: Scope, select: exp.Select) -> Iterator[Remark]:
     """Report columns that are neither grouped nor aggregated, and so have no single value per group."""
-    for scope, select in query.selects():
-        group = select.args.get("group")
-        aggregates = aggregates_of(select)
-        if _is_special(group) or not (group or aggregates):
-            continue
-        if query.engine.has_row_of_extreme and len(aggregates) == 1 and isinstance(aggregates[0], exp.Min | exp.Max):
-            continue
-        grouped = grouped_expressions(select)
-        ungrouped = [column for item in _items(select) for column in _unaggregated_columns(item, grouped)]
-        effect: Effect
-        undetermined = [column for column in ungrouped if not _is_determined(column, grouped, scope, query)]
-        if query.engine.groups_strictly:
-            code, effect = "column_not_grouped", "problem"
-        else:
-            code, effect = "value_of_any_row", "warning"
-            rows = JoinedRows(query, scope)
-            places = [place for item in grouped if (place := rows.place(item))]
-            constant = rows.determined([], places)
-            undetermined = [column for column in undetermined if not rows.paths(column) <= constant]
-        for name in dict.fromkeys(f"{column.table}.{column.name}" for column in undetermined):
-            yield Remark(Message(code, column=name), effect)
+    group = select.args.get("group")
+    aggregates = aggregates_of(select)
+    if _is_special(group) or not (group or aggregates):
+        return
+    if query.engine.has_row_of_extreme and len(aggregates) == 1 and isinstance(aggregates[0], exp.Min | exp.Max):
+        return
+    grouped = grouped_expressions(select)
+    ungrouped = [column for item in _items(select) for column in _unaggregated_columns(item, grouped)]
+    effect: Effect
+    undetermined = [column for column in ungrouped if not _is_determined(column, grouped, scope, query)]
+    if query.engine.groups_strictly:
+        code, effect = "column_not_grouped", "problem"
+    else:
+        code, effect = "value_of_any_row", "warning"
+        rows = query.rows(scope)
+        places = [place for item in grouped if (place := rows.place(item))]
+        constant = rows.determined([], places)
+        undetermined = [column for column in undetermined if not rows.paths(column) <= constant]
+    for name in dict.fromkeys(f"{column.table}.{column.name}" for column in undetermined):
+        yield Remark(Message(code, column=name), effect)
 
 
 def _is_special(group: exp.Group | None) -> bool:
@@ -221,30 +218,28 @@ def _is_determined(column: exp.Column, grouped: list[exp.Expr], scope: Scope, qu
     return query.engine.grouping_follows_key and bool(key) and key <= same
 
 
-def keyless_joins(query: ResolvedQuery) -> Iterator[Remark]:
+def keyless_joins(query: CheckedQuery, scope: Scope, select: exp.Select) -> Iterator[Remark]:
     """Report equi-joins of two tables that differ from all foreign keys between them."""
-    for scope, _ in query.selects():
-        joined: dict[frozenset[str], list[tuple[ColumnReference, ColumnReference]]] = {}
-        for equal in query.find_all(scope, exp.EQ):
-            left, right = query.column_of(equal.this, scope), query.column_of(equal.expression, scope)
-            if left and right and equal.this.table != equal.expression.table:
-                joined.setdefault(frozenset([equal.this.table, equal.expression.table]), []).append((left, right))
-        for pairs in joined.values():
-            left, right = pairs[0]
-            keys = _keys_between(left, right)
-            places = [[(side.table.key, side.column.name) for side in pair] for pair in pairs]
-            if keys and not any(query.catalog.are_equivalent(*pair) for pair in places):
-                yield Remark(Message("join_without_key", left=str(left), right=str(right), keys=", ".join(keys)))
+    joined: dict[frozenset[str], list[tuple[ColumnReference, ColumnReference]]] = {}
+    for equal in query.find_all(scope, exp.EQ):
+        left, right = query.column_of(equal.this, scope), query.column_of(equal.expression, scope)
+        if left and right and equal.this.table != equal.expression.table:
+            joined.setdefault(frozenset([equal.this.table, equal.expression.table]), []).append((left, right))
+    for pairs in joined.values():
+        left, right = pairs[0]
+        keys = _keys_between(left, right)
+        places = [[(side.table.key, side.column.name) for side in pair] for pair in pairs]
+        if keys and not any(query.catalog.are_equivalent(*pair) for pair in places):
+            yield Remark(Message("join_without_key", left=str(left), right=str(right), keys=", ".join(keys)))
 
 
-def cartesian_products(query: ResolvedQuery) -> Iterator[Remark]:
+def cartesian_products(query: CheckedQuery, scope: Scope, select: exp.Select) -> Iterator[Remark]:
     """Report tables in one FROM that no condition connects."""
-    for scope, select in query.selects():
-        names = {name for name, (_, source) in scope.selected_sources.items() if _has_many_rows(source)}
-        groups = connected_groups(names, _conditions(select, scope, query))
-        if len(groups) > 1:
-            names_by_group = " / ".join(", ".join(sorted(group)) for group in sorted(groups, key=sorted))
-            yield Remark(Message("tables_not_connected", names=names_by_group))
+    names = {name for name, (_, source) in scope.selected_sources.items() if _has_many_rows(source)}
+    groups = connected_groups(names, _conditions(select, scope, query))
+    if len(groups) > 1:
+        names_by_group = " / ".join(", ".join(sorted(group)) for group in sorted(groups, key=sorted))
+        yield Remark(Message("tables_not_connected", names=names_by_group))
 
 
 def _keys_between(left: ColumnReference, right: ColumnReference) -> list[str]:
@@ -376,9 +371,8 @@ def rankings_of_nulls(query: ResolvedQuery) -> Iterator[Remark]:
         yield Remark(Message("ranking_begins_with_null", column=one_line(term.this.sql(query.dialect))), "doubt")
 
 
-CHECKS: tuple[Check, ...] = (
-    sums_of_text, mismatched_comparisons, ungrouped_columns, keyless_joins, cartesian_products, rankings_of_nulls,
-    meaning,
+_CHECKS: tuple[Check, ...] = (
+    sums_of_text, mismatched_comparisons, ungrouped_columns, keyless_joins, cartesian_products,
 )  # fmt: skip
 
 
@@ -420,12 +414,18 @@ def names_missing_value(warning: str) -> bool:
     return isinstance(warning, Message) and warning.code.startswith("value_not_stored")
 
 
+def _of_each_select(checks: Sequence[Check], query: CheckedQuery) -> Iterator[Remark]:
+    return (remark for check in checks for scope, select in query.selects() for remark in check(query, scope, select))
+
+
 def _remarks(sql: str, query: ResolvedQuery) -> tuple[Remark, ...]:
     """Return the problems and warnings of the statement `sql`, which resolves to `query`."""
 
     def check() -> tuple[Remark, ...]:
         try:
-            return tuple(dict.fromkeys(remark for check in CHECKS for remark in check(query)))
+            own = CheckedQuery(query.catalog, query.scopes, query.nodes, query.columns)
+            static, meant = (_of_each_select(checks, own) for checks in (_CHECKS, MEANING))
+            return tuple(dict.fromkeys([*static, *rankings_of_nulls(query), *meant]))
         except Exception:
             # A defect in a check must not block a statement; the database then decides.
             _log.exception("the static checks failed on a statement")
