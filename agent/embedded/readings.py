@@ -206,7 +206,7 @@ class _Words(QueryReader):
         """Return the groups of `select` and of the queries that it reads, without those that are `outputs`."""
         group = select.args.get("group")
         items = [output_of(item, select) for item in group.expressions] if group else []
-        named = [item for item in items if not self._is_key(item, select)]
+        named = [item for item in items if self.table_of_key(unwrapped(item), select) is None]
         words = [self.words(item, select) for item in named or items]
         names = self._list([each for each in words if each not in outputs])
         inner = [source for source in self.sources(select).values() if isinstance(source, exp.Select)]
@@ -294,18 +294,11 @@ class _Words(QueryReader):
         tables = self._list([readable(origin.table) for origin in origins if origin])
         return self._say(f"figure_{code}" if tables else f"reading_{code}", table=tables, measure=measure)
 
-    def _is_key(self, node: exp.Expr, select: exp.Select) -> bool:
-        """Return whether `node` is the primary key of its table."""
-        node = unwrapped(node)
-        origin = self.origin(node, select) if isinstance(node, exp.Column) else None
-        key = self.catalog.key_of(origin.table.lower()) if origin else None
-        return bool(origin and key and self.catalog.tables[key].primary_key == (origin.column,))
-
     def _counted(self, operand: exp.Expr, select: exp.Select) -> str | None:
         """Return the words for the table whose rows `COUNT(operand)` counts; None if it counts values of a column."""
         if isinstance(operand, exp.Column):
-            origin = self.origin(operand, select)
-            return readable(origin.table) if origin and self._is_key(operand, select) else None
+            table = self.table_of_key(operand, select)
+            return readable(table.name) if table else None
         if not isinstance(operand, exp.Star | exp.Literal):
             return None
         main = self.main_table(select)

@@ -7,6 +7,7 @@ rule. The final text is parsed again, and every reference in it is verified.
 """
 
 from collections.abc import Collection, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from secrets import token_hex
 from typing import Any
@@ -185,20 +186,20 @@ class RowRules:
             NotPermitted: `tree` refers to a table that a rule denies.
             RowRuleNotApplied: `tree` refers to a table in a way that cannot be filtered.
         """
-        copy = tree.copy()
+        tree = tree.copy()
         cte = cte_name(tree)
-        references = list(self._references(copy))
-        name_outputs(copy, [table for table, _ in references], self.dialect)
+        references = list(self._references(tree))
+        name_outputs(tree, [table for table, _ in references], self.dialect)
         for table, rule in references:
             if rule.predicate is None:
                 raise NotPermitted(rule.key)
-            _unqualify(copy, table)
+            _unqualify(tree, table)
             filtered = self._filter(table, rule, cte)
-            if table is copy:
-                copy = filtered
+            if table is tree:
+                tree = filtered
             else:
                 table.replace(filtered)
-        return copy
+        return tree
 
     def verify(self, tree: exp.Expr) -> None:
         """Raise RowRuleNotApplied if a reference in `tree` is not filtered by exactly its rule behind its barrier."""
@@ -219,8 +220,7 @@ class RowRules:
 
         Text in `values` is compared with columns exactly.
         """
-        other = object.__new__(RowRules)
-        other.dialect, other._catalog, other._keys = self.dialect, self._catalog, self._keys
+        other = copy(self)
         other._rules = {
             key: _mark_parameters(rule, markers, values, self._catalog) for key, rule in self._rules.items()
         }

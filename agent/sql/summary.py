@@ -577,9 +577,13 @@ class QueryReader:
 
     def _row_name(self, node: exp.Expr, select: exp.Select) -> str | None:
         """Return the words for a column, of the primary key of a table those for its row; None if it has none."""
-        name, keys = self.name(node, select), [each for each in self._stored(node, select) if self.names_tables]
-        rows = [self._noun(table.name) for column, table in keys if table.primary_key == (column.name,)]
-        return rows[0] if name and len(rows) == 1 else name
+        name, table = self.name(node, select), self.table_of_key(node, select) if self.names_tables else None
+        return self._noun(table.name) if name and table else name
+
+    def table_of_key(self, node: exp.Expr, select: exp.Select) -> Table | None:
+        """Return the table whose primary key `node` is; None for other columns and values."""
+        found = [table for column, table in self._stored(node, select) if table.primary_key == (column.name,)]
+        return found[0] if len(found) == 1 else None
 
     def _noun(self, table: str) -> str:
         """Return the words for one row of `table`; of "species" the same, unless a name has "specy"."""

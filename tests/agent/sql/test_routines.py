@@ -83,17 +83,7 @@ def postgres() -> Iterator[Source]:
         "SELECT n.pg_typeof FROM notes n",
         "SELECT n.text FROM notes n",
         "SELECT body + 2 FROM notes",
-    ],
-)
-def test_postgres_runs_no_routine_of_a_user(postgres: Source, sql: str) -> None:
-    with pytest.raises(StatementError):
-        postgres.execute(sql)
-
-
-@pytest.mark.postgres
-@pytest.mark.parametrize(
-    "sql",
-    [
+        # Casts call functions too.
         "SELECT m::text FROM mails m",
         "SELECT mails::text FROM mails",
         "SELECT CAST(m AS text) FROM mails AS m",
@@ -124,7 +114,7 @@ def test_postgres_runs_no_routine_of_a_user(postgres: Source, sql: str) -> None:
         "SELECT string_to_array(note, ',')::bigint[] FROM visits",
     ],
 )
-def test_postgres_runs_no_cast_of_a_user(postgres: Source, sql: str) -> None:
+def test_postgres_runs_no_routine_of_a_user(postgres: Source, sql: str) -> None:
     with pytest.raises(StatementError):
         postgres.execute(sql)
 
