@@ -72,6 +72,7 @@ def no_call(messages: list[BaseMessage]) -> Any:
 
 
 DELIVERED = {"sql": "SELECT COUNT(*) AS orders FROM orders WHERE status = 'delivered'"}
+SHIPPED = {"sql": "SELECT COUNT(*) AS orders FROM orders WHERE status = 'shipped'"}
 SAME = {"sql": "SELECT COUNT(order_id) AS n FROM orders"}
 
 

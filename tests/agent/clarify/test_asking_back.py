@@ -103,13 +103,24 @@ def test_equal_rows_in_another_order_are_one_reading_only_where_no_order_is_aske
 
 @pytest.mark.parametrize(
     "sql",
-    ["DELETE FROM orders", "SELECT nothing FROM orders", "SELECT * FROM nowhere", "SELECT 1; SELECT 2", "no SQL"],
+    [
+        "DELETE FROM orders",
+        "SELECT nothing FROM orders",
+        "SELECT * FROM nowhere",
+        "SELECT 1; SELECT 2",
+        "no SQL",
+        "SELECT * FROM sqlite_master",
+        "SELECT sql FROM sqlite_schema",
+        "PRAGMA table_info(orders)",
+    ],
 )
 def test_a_reading_that_is_refused_is_no_option(talking: Talking, sql: str) -> None:
-    third = {"label": "by returns", "reading": "those who return least", "sql": sql}
-    asked = talking([{**ASKS, "alternatives": [ORDERS, third, AMOUNT]}]).ask(BEST)["clarification"]
+    third = {"label": "the 98765", "reading": "those of the schema", "sql": sql}
+    output = talking([{**ASKS, "alternatives": [ORDERS, third, AMOUNT]}]).ask(BEST)
 
-    assert [option["label"] for option in asked["options"]] == ["by orders", "by amount"]
+    assert output["error"] is None
+    assert "left out a reading" in str(output["audit"]["notes"]) and "98765" not in str(output["audit"]["notes"])
+    assert [option["label"] for option in output["clarification"]["options"]] == ["by orders", "by amount"]
 
 
 def test_readings_of_which_none_runs_are_written_anew(talking: Talking) -> None:

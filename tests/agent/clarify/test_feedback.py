@@ -5,15 +5,13 @@ from typing import Any
 import pytest
 
 from datasphinx.agent.sql.layout import in_lines
-from tests.agent.walk import COUNT, HOW_MANY, calls
+from tests.agent.walk import COUNT, DELIVERED, HOW_MANY, SHIPPED, calls
 from tests.conftest import NO_AMBIGUITY
 from tests.support.best_customer import ASKS, BEST, BY_AMOUNT, BY_ORDERS, Talking
 
 pytestmark = pytest.mark.integration
 
 REJECTED = {"accepted": False}
-DELIVERED = {"sql": "SELECT COUNT(*) AS orders FROM orders WHERE status = 'delivered'"}
-SHIPPED = {"sql": "SELECT COUNT(*) AS orders FROM orders WHERE status = 'shipped'"}
 
 
 def test_a_rejected_answer_is_written_anew(talking: Talking) -> None:
@@ -100,7 +98,13 @@ def test_a_new_question_forgets_what_was_rejected(talking: Talking) -> None:
 
 @pytest.mark.parametrize(
     "feedback",
-    [{}, {"accepted": "perhaps?"}, {"accepted": False, "comment": 5}, {"accepted": False, "stars": 5}, "bad"],
+    [
+        *({"accepted": accepted} for accepted in ("yes", 1, "true")),
+        {},
+        {"accepted": False, "comment": 5},
+        {"accepted": False, "stars": 5},
+        "bad",
+    ],
 )
 def test_feedback_in_another_form_is_an_error(talking: Talking, feedback: Any) -> None:
     talk = talking([COUNT])

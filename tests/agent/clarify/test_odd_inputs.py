@@ -8,13 +8,11 @@ import pytest
 from datasphinx.agent.record.store import open_store
 from datasphinx.agent.replay import replay
 from datasphinx.agent.sample.shop import shop_path
-from tests.agent.walk import COUNT, HOW_MANY
+from tests.agent.walk import COUNT, DELIVERED, HOW_MANY, SHIPPED
 from tests.support.best_customer import AMOUNT, ASKS, BEST, BY_AMOUNT, BY_ORDERS, ORDERS, Talking, review_of
 
 pytestmark = [pytest.mark.integration, pytest.mark.stored_record]
 
-DELIVERED = {"sql": "SELECT COUNT(*) AS orders FROM orders WHERE status = 'delivered'"}
-SHIPPED = {"sql": "SELECT COUNT(*) AS orders FROM orders WHERE status = 'shipped'"}
 REJECTED = {"accepted": False}
 
 
@@ -30,14 +28,6 @@ def test_an_interrupt_that_is_resumed_with_no_answer_stays_open(talking: Talking
     assert (output["error"] or {}).get("code") == "input_invalid"
     assert output["clarification"] == asked
     assert talk.resume("2")["sql"] == BY_AMOUNT
-
-
-@pytest.mark.parametrize("accepted", ["yes", 1, "true"])
-def test_feedback_is_accepted_or_not_and_nothing_like_it(talking: Talking, accepted: Any) -> None:
-    talk = talking([COUNT, DELIVERED])
-    talk.ask(HOW_MANY)
-
-    assert (talk.ask(feedback={"accepted": accepted})["error"] or {}).get("code") == "input_invalid"
 
 
 def test_accepting_while_a_question_is_open_leaves_it_open(talking: Talking) -> None:
@@ -96,18 +86,6 @@ def test_sql_of_a_forged_question_never_runs(talking: Talking) -> None:
 
 
 # Hostile reviews
-
-
-@pytest.mark.parametrize(
-    "sql", ["SELECT * FROM sqlite_master", "SELECT sql FROM sqlite_schema", "PRAGMA table_info(orders)"]
-)
-def test_a_reading_of_system_tables_is_left_out(talking: Talking, sql: str) -> None:
-    third = {"label": "the 98765", "reading": "those of the schema", "sql": sql}
-    output = talking([{**ASKS, "alternatives": [ORDERS, third, AMOUNT]}]).ask(BEST)
-
-    assert output["error"] is None
-    assert "left out a reading" in str(output["audit"]["notes"]) and "98765" not in str(output["audit"]["notes"])
-    assert [option["label"] for option in output["clarification"]["options"]] == ["by orders", "by amount"]
 
 
 def test_a_reading_that_was_rejected_is_no_option(talking: Talking) -> None:

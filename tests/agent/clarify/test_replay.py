@@ -6,14 +6,13 @@ import pytest
 
 from datasphinx.agent.record.store import open_store
 from datasphinx.agent.replay import replay
-from tests.agent.walk import HOW_MANY
+from tests.agent.walk import DELIVERED, HOW_MANY
 from tests.conftest import MakeAgent
 from tests.support.best_customer import BEST, BY_AMOUNT, Talk, asks_about_best
 
 pytestmark = [pytest.mark.integration, pytest.mark.stored_record]
 
 ALONE = "How many orders were delivered?"
-DELIVERED = {"sql": "SELECT COUNT(*) AS orders FROM orders WHERE status = 'delivered'"}
 BY_STATUS = {"sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status ORDER BY status"}
 
 

@@ -15,7 +15,6 @@ pytestmark = pytest.mark.integration
 
 NO_ROWS = {"sql": "SELECT order_id FROM orders WHERE total_amount < 0"}
 NONE_COUNTED = {"sql": "SELECT COUNT(*) FROM orders WHERE total_amount < 0"}
-UNSTORED = {"sql": "SELECT name FROM regions WHERE name = 'Nowhere at all'"}
 OBJECTION = {**VALID, "is_valid": False, "reason": "counts too many", "corrected_sql": None}
 ALL_ORDERS = {"sql": "SELECT order_id, total_amount FROM orders LIMIT 100"}
 
