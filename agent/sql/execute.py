@@ -36,7 +36,7 @@ from datasphinx.agent.sql.compare import is_ordered
 from datasphinx.agent.sql.database import Database
 from datasphinx.agent.sql.dialects import exact_dialect
 from datasphinx.agent.sql.failures import kind_of, without_database_text
-from datasphinx.agent.sql.guard import parse, shared_trees
+from datasphinx.agent.sql.guard import parse, shared_nodes, shared_trees
 from datasphinx.agent.sql.guard.finding import Finding
 from datasphinx.agent.sql.names import table_of
 from datasphinx.agent.sql.parameters import Value, escape, insert_markers, insert_parameters
@@ -145,7 +145,7 @@ def check(sql: str, catalog: Catalog, parameters: Mapping[str, Value] = MappingP
     try:
         checked_sql = validated_sql(sql, catalog, parameters)
     except (NamesUnknown, StatementUnsound):
-        for node in parse(sql, catalog.dialect)[0].find_all(exp.Table) if catalog.denied else ():
+        for node in shared_nodes(sql, catalog.dialect, exp.Table) if catalog.denied else ():
             table = table_of(node, catalog)
             if table and table.key in catalog.denied:
                 raise NotPermitted(table.key) from None
@@ -267,11 +267,10 @@ def _trace(
 ) -> None:
     """Record the span of the statement, with the tables of `catalog` in it, and no other names that a model wrote."""
     try:
-        trees = parse(checked_sql, database.dialect)
+        names = [table.name for table in shared_nodes(checked_sql, database.dialect, exp.Table)]
     except ValueError:
-        trees = ()
-    tables = [table for tree in trees for table in tree.find_all(exp.Table)]
-    keys = [key for table in tables for key in catalog.keys_named(table.name)[:1]]
+        names = []
+    keys = [key for name in names for key in catalog.keys_named(name)[:1]]
     name = database.url.database or ""
     record_statement(
         sql,

@@ -17,7 +17,7 @@ from datasphinx.agent.schema.codes import codes_of, codes_without_signs
 from datasphinx.agent.schema.words import readable
 from datasphinx.agent.sql.guard import shared_trees
 from datasphinx.agent.sql.meaning import has_times as holds_times
-from datasphinx.agent.sql.selects import MIRRORED, conditions_in, conjuncts, is_aggregated
+from datasphinx.agent.sql.selects import MIRRORED, conditions_in, conjuncts, is_aggregated, operands_of
 from datasphinx.agent.types import QueryCondition, QuerySummary
 
 EMPTY_SUMMARY = QuerySummary(keys=[], conditions=[], more_conditions=False)
@@ -422,11 +422,6 @@ class QueryReader:
     def _comparison(self, node: exp.Expr, select: exp.Select) -> QueryCondition | None:
         if array := _array(node):
             return self._on_column(array[0], select, *array[1:])
-        if isinstance(node, exp.StrPosition):
-            is_anywhere = not node.args.get("position") and not node.args.get("occurrence")
-            return self._on_column(
-                node.this, select, "contains", [constant(node.args["substr"])] if is_anywhere else [None]
-            )
         if isinstance(node, exp.In):
             return self._on_column(node.this, select, "=", [constant(item) for item in node.expressions] or [None])
         if isinstance(node, exp.Between):
@@ -798,8 +793,11 @@ def _as_test(node: exp.Expr) -> exp.Expr:
 
 
 def _array(node: exp.Expr) -> tuple[exp.Expr, str, list[Any]] | None:
-    """Return the array whose elements `node` tests, as `'a' IN tags` does, with the operator and the elements."""
+    """Return the array, or text, whose elements `node` tests, as `'a' IN tags` does, with operator and elements."""
     name = _called(node)
+    if isinstance(node, exp.StrPosition):
+        is_anywhere = not node.args.get("position") and not node.args.get("occurrence")
+        return node.this, "contains", [constant(node.args["substr"]) if is_anywhere else None]
     if isinstance(node, exp.In) and (array := node.args.get("field") or node.args.get("unnest")):
         return array.expressions[0] if isinstance(array, exp.Unnest) else array, "contains", [constant(node.this)]
     if isinstance(node, exp.JSONArrayContains):
@@ -857,12 +855,9 @@ def _unnested(query: exp.Select) -> tuple[exp.Expr, list[Any]] | None:
     if not source or len(arrays) != 1 or len(tests) != 1 or _is_reshaped(query):
         return None
     test = _as_in(tests[0])
-    if isinstance(test, exp.In) and test.expressions:
-        sides = test.this, *test.expressions
-    elif isinstance(test, exp.EQ):
-        sides = test.this, test.expression
-    else:
+    if not isinstance(test, exp.EQ) and not (isinstance(test, exp.In) and test.expressions):
         return None
+    sides = operands_of(test)
     given = source.alias_column_names
     names = {name.lower() for name in given or ("value", source.alias)} if len(given) < 2 else ()
     elements = [column for side in sides if (column := _column(side)) is not None]
