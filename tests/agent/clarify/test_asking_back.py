@@ -356,6 +356,3 @@ def test_a_dead_model_leaves_the_question_open(talking: Talking) -> None:
 
     assert talk.ask(clarification_answer="the oldest")["error"]["code"] == "model_unreachable"
     assert talk.ask(clarification_answer="the oldest")["error"] is None
-
-
-# The way through the graph

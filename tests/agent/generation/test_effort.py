@@ -153,11 +153,10 @@ def test_a_correction_after_an_empty_result_is_run(asking: MakeAgent) -> None:
 
 
 def test_an_objection_after_an_empty_result_goes_back_to_generation(asking: MakeAgent) -> None:
-    objection = {**VALID, "is_valid": False, "reason": "amounts are positive", "corrected_sql": None}
-    agent = asking(NO_ROWS, COUNT, verdicts=[objection, VALID])
+    agent = asking(NO_ROWS, COUNT, verdicts=[OBJECTION, VALID])
 
     assert agent.ask("Which orders have a negative amount?")["sql"] == COUNT["sql"]
-    assert "It failed: amounts are positive" in prompts(agent, "GeneratedSQL")[1]
+    assert "It failed: counts too many" in prompts(agent, "GeneratedSQL")[1]
 
 
 def test_a_warning_is_a_doubt(asking: MakeAgent) -> None:

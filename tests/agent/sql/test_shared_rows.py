@@ -113,22 +113,19 @@ class TestPostgres:
             [4],
         ]
 
-    def test_a_parent_of_a_table_with_a_rule_is_closed(self, server: Any) -> None:
+    @pytest.mark.parametrize(
+        ("table", "rules"),
+        [
+            pytest.param("sr_animals", {"sr_cats": RULE}, id="parent of a table with a rule"),
+            pytest.param("sr_orders", {"sr_orders_2024_s": "deny"}, id="parent of a closed partition"),
+            pytest.param("sr_orders_2024_n", {"sr_orders": "deny"}, id="partition of a closed parent"),
+            pytest.param("sr_copied", {"sr_orders": RULE}, id="materialised view"),
+        ],
+    )
+    def test_what_shows_rows_of_another_rule_is_closed(self, server: Any, table: str, rules: dict[str, str]) -> None:
         _, database, catalog = server
         with pytest.raises(NotPermitted):
-            ask("SELECT COUNT(*) FROM sr_animals", database, catalog, sr_cats=self.RULE)
-        with pytest.raises(NotPermitted):
-            ask("SELECT COUNT(*) FROM sr_orders", database, catalog, sr_orders_2024_s="deny")
-
-    def test_a_child_of_a_closed_parent_is_closed(self, server: Any) -> None:
-        _, database, catalog = server
-        with pytest.raises(NotPermitted):
-            ask("SELECT COUNT(*) FROM sr_orders_2024_n", database, catalog, sr_orders="deny")
-
-    def test_a_materialised_view_is_closed(self, server: Any) -> None:
-        _, database, catalog = server
-        with pytest.raises(NotPermitted):
-            ask("SELECT COUNT(*) FROM sr_copied", database, catalog, sr_orders=self.RULE)
+            ask(f"SELECT COUNT(*) FROM {table}", database, catalog, **rules)
 
     @pytest.mark.parametrize(
         "sql",
