@@ -109,12 +109,3 @@ def clean_sql(raw: str) -> str:
 def count_filled(columns: Iterable[Cells]) -> str:
     """Return SQL of the number of cells of a row that are not blank; a sum of so many terms takes DuckDB long."""
     return f"list_count([{', '.join(cells.trimmed for cells in columns)}])"
-
-
-@dataclass(frozen=True)
-class Plan:
-    """The conversion of a column: SQL, the resulting type, and the number of cells that fit."""
-
-    sql: str
-    type: str
-    fits: int

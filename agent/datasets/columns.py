@@ -6,12 +6,12 @@ for all columns at once; only of other columns the shapes of all cells are count
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from datasphinx.agent.core.duckdb_text import literal
 from datasphinx.agent.datasets import dates, numbers
-from datasphinx.agent.datasets.cells import STAGING, Cells, Plan, is_missing
+from datasphinx.agent.datasets.cells import STAGING, Cells, is_missing
 from datasphinx.agent.datasets.dataset import Warning
 from datasphinx.agent.datasets.dates import DateForm, Order, read_date
 from datasphinx.agent.datasets.numbers import Mark, NumberForm, read_number
@@ -77,7 +77,9 @@ class ColumnPlan:
     """A column of the dataset: its cells, their conversion, warnings, and the decimal mark if a cell shows one."""
 
     cells: Cells
-    plan: Plan
+    sql: str
+    """SQL of the value in the type `type`."""
+    type: str
     filled: int
     warnings: tuple[Warning, ...] = ()
     mark: Mark | None = None
@@ -85,32 +87,6 @@ class ColumnPlan:
     """SQL of the currency code, if that becomes a column."""
     repeats: bool = False
     """Whether cells repeat, so that different spellings of a word are noteworthy."""
-
-
-@dataclass
-class _Column:
-    """A column while its type is decided."""
-
-    cells: Cells
-    name: str
-    given: str | None
-    shapes: list[Shape] = field(default_factory=list)
-
-    @property
-    def filled(self) -> int:
-        return sum(shape.number for shape in self.shapes)
-
-    @property
-    def known(self) -> list[Shape]:
-        """The shapes that are no word for a missing value."""
-        return [shape for shape in self.shapes if not (is_missing(shape.text) and not shape.is_value)]
-
-    @property
-    def text(self) -> str:
-        return self.cells.ascii_text
-
-    def warn(self, code: str, facts: Mapping[str, Any], shapes: Sequence[Shape] = ()) -> Warning:
-        return Warning(code, self.name, {**facts, **(examples_of(shapes, _EXAMPLES, _MAX_EXAMPLE) if shapes else {})})
 
 
 def _total(shapes: Sequence[Shape]) -> int:
@@ -130,7 +106,7 @@ def infer_columns(
     `kinds` are the types that the options set, by place.
     """
     sampled = min(_SAMPLE_ROWS, max(_FEW_ROWS, _SAMPLE_CELLS // len(columns)))
-    found = [_Column(cells, name, kinds.get(cells.place)) for cells, name in zip(columns, names, strict=True)]
+    found = [_Column(work, cells, name, kinds.get(cells.place)) for cells, name in zip(columns, names, strict=True)]
     if rows <= sampled:
         _count(work, found, STAGING, ("examine", 0.0, 0.7))
         filled = {column.cells.place: column.filled for column in found}
@@ -146,29 +122,30 @@ def infer_columns(
         for are_repeated, first in ((True, 0.4), (False, 0.6)):
             group = [column for column in partial if (column.cells.place in repeated) == are_repeated]
             _count(work, group, STAGING, ("examine", first, first + 0.2), are_repeated=are_repeated)
-    readers = [_Reader(work, column, usual, filled[column.cells.place]) for column in found]
-    has_flags = any(reader.flags for reader in readers)
-    for reader in readers:
+    for column in found:
+        column.read(filled[column.cells.place])
+    has_flags = any(column.flags for column in found)
+    for column in found:
         if has_flags:
-            reader.take_flags()
-        reader.find_candidate()
-    marks = [mark for reader in readers if reader.kind == "number" and (mark := reader.mark)]
+            column.take_flags()
+        column.find_candidate()
+    marks = [mark for column in found if column.kind == "number" and (mark := column.mark)]
     is_shown = marks.count(".") != marks.count(",")
     if is_shown:
         usual = "." if marks.count(".") > marks.count(",") else ","
-    dated = [reader for reader in readers if reader.kind == "date"]
-    _find_orders(work, [reader for reader in dated if reader.open_dates()])
-    orders = {reader.orders[0] for reader in dated if len(reader.orders) == 1} - {"year"}
+    dated = [column for column in found if column.kind == "date"]
+    _find_orders(work, [column for column in dated if column.open_dates()])
+    orders = {column.orders[0] for column in dated if len(column.orders) == 1} - {"year"}
     order = orders.pop() if len(orders) == 1 else None
     _convert_dates(work, dated, order)
-    plans = [reader.plan(usual if is_shown else reader.mark_of_amounts(usual)) for reader in readers]
+    plans = [column.plan(usual if is_shown else column.mark_of_amounts(usual)) for column in found]
     plans = [replace(plan, repeats=plan.cells.place in repeated) for plan in plans]
     return _with_spellings(work, plans, names)
 
 
 def _count(
     work: Workspace,
-    columns: Sequence[_Column],
+    columns: Sequence["_Column"],
     source: str,
     stage: tuple[str, float, float],
     *,
@@ -179,7 +156,7 @@ def _count(
     shapes = count_shapes(work, cells, source, stage, are_repeated=are_repeated)
     again = []
     for column in columns:
-        column.shapes = shapes[column.cells.place]
+        column.take(shapes[column.cells.place])
         if foreign := foreign_characters(column.shapes):
             column.cells = replace(column.cells, foreign=column.cells.foreign + foreign)
             again.append(column)
@@ -187,7 +164,7 @@ def _count(
         _count(work, again, source, stage, are_repeated=are_repeated)
 
 
-def _check_all(work: Workspace, columns: Sequence[_Column]) -> tuple[dict[int, int], list[_Column]]:
+def _check_all(work: Workspace, columns: Sequence["_Column"]) -> tuple[dict[int, int], list["_Column"]]:
     """Return the number of filled cells of each column, and the columns whose shapes the sample does not settle."""
     expressions = []
     for column in columns:
@@ -210,7 +187,7 @@ def _check_all(work: Workspace, columns: Sequence[_Column]) -> tuple[dict[int, i
     for column in columns:
         known = column.known
         if column.cells.place in settled and len(column.shapes) == 1:
-            column.shapes = [column.shapes[0]._replace(number=filled[column.cells.place])]
+            column.take([column.shapes[0]._replace(number=filled[column.cells.place])])
         elif column.cells.place not in settled or (
             any(map(_is_typed, known)) and not {shape.text for shape in known} <= _PLAIN
         ):
@@ -218,40 +195,39 @@ def _check_all(work: Workspace, columns: Sequence[_Column]) -> tuple[dict[int, i
     return filled, partial
 
 
-def _find_orders(work: Workspace, readers: Sequence["_Reader"]) -> None:
+def _find_orders(work: Workspace, columns: Sequence["_Column"]) -> None:
     """Set the orders of day and month that the cells of each column allow."""
-    if not readers:
+    if not columns:
         return
     pattern = r"^\D*([0-9]{1,2})[-/. ]+([0-9]{1,2})[-/. ]+([0-9]{2,4})"
     found = ", ".join(
-        f"regexp_extract({reader.column.text}, '{pattern}', ['a', 'b', 'c']) AS found{at}"
-        for at, reader in enumerate(readers)
+        f"regexp_extract({column.text}, '{pattern}', ['a', 'b', 'c']) AS found{at}" for at, column in enumerate(columns)
     )
-    numbers = [f"TRY_CAST(found{at}.{part} AS INTEGER)" for at in range(len(readers)) for part in "abc"]
+    numbers = [f"TRY_CAST(found{at}.{part} AS INTEGER)" for at in range(len(columns)) for part in "abc"]
     limits = ", ".join(f"[min({number}), max({number})]" for number in numbers)
     row = work.run(f"SELECT {limits} FROM (SELECT {found} FROM {STAGING})")[0]
-    for at, reader in enumerate(readers):
-        reader.limits = [(low or 0, high or 0) for low, high in row[3 * at : 3 * at + 3]]
-        is_long = all(form.lengths[2] == 4 for form in reader.open_dates().values())
-        reader.orders = dates.open_orders(reader.limits, is_long=is_long)
+    for at, column in enumerate(columns):
+        column.limits = [(low or 0, high or 0) for low, high in row[3 * at : 3 * at + 3]]
+        is_long = all(form.lengths[2] == 4 for form in column.open_dates().values())
+        column.orders = dates.open_orders(column.limits, is_long=is_long)
 
 
-def _convert_dates(work: Workspace, readers: Sequence["_Reader"], usual: Order | None) -> None:
+def _convert_dates(work: Workspace, columns: Sequence["_Column"], usual: Order | None) -> None:
     """Count the cells of each column that are dates, and those with a time."""
-    if not readers:
+    if not columns:
         return
-    values = ", ".join(f"{reader.convert_dates(usual)} AS value{at}" for at, reader in enumerate(readers))
+    values = ", ".join(f"{column.convert_dates(usual)} AS value{at}" for at, column in enumerate(columns))
     counts = [
         f"[count(value{at}), count(*) FILTER (date_trunc('day', value{at}) <> value{at})"
-        f"{_century_counts(f'value{at}') if reader.has_short_years else ''}]"
-        for at, reader in enumerate(readers)
+        f"{_century_counts(f'value{at}') if column.has_short_years else ''}]"
+        for at, column in enumerate(columns)
     ]
     row = work.run(f"SELECT {', '.join(counts)} FROM (SELECT {values} FROM {STAGING})")[0]
-    for reader, (converted, with_time, *centuries) in zip(readers, row, strict=True):
-        reader.converted, reader.with_time = converted, with_time
+    for column, (converted, with_time, *centuries) in zip(columns, row, strict=True):
+        column.converted, column.with_time = converted, with_time
         if any(centuries[:1]):
             late, span, earlier_span = centuries
-            reader.settle_century(late, is_earlier=earlier_span < span)
+            column.settle_century(late, is_earlier=earlier_span < span)
 
 
 def _century_counts(value: str) -> str:
@@ -270,31 +246,45 @@ def _is_typed(shape: Shape) -> bool:
     )
 
 
-class _Reader:
-    """Decides the type of one column."""
+class _Column:
+    """A column while its type is decided."""
 
-    def __init__(self, work: Workspace, column: _Column, usual: Mark, filled: int) -> None:
-        """Read the shapes; `kind` and `mark` are found by `find_candidate`."""
-        self.work, self.column, self.usual, self.filled = work, column, usual, filled
-        self.known = column.known
-        self.expected = max(_total(self.known), 1)
-        self.numbers = {shape: form for shape in self.known if (form := read_number(shape.text))}
-        self.dates = {shape: date for shape in self.known if (date := read_date(shape.text))}
+    def __init__(self, work: Workspace, cells: Cells, name: str, given: str | None) -> None:
+        self.work, self.cells, self.name, self.given = work, cells, name, given
+        self.kind = "text"
+        self.mark: Mark | None = None
         self.serials: list[Shape] = []
         self.limits: list[tuple[int, int]] = []
         self.orders: list[Order] = []
         """The orders of day and month that the cells allow, the likeliest first."""
         self.converted = self.with_time = 0
         """The numbers of cells that are dates, and of those with a time."""
+
+    def take(self, shapes: list[Shape]) -> None:
+        """Set the shapes of the cells; those that are `known` are no words for a missing value."""
+        self.shapes, self.filled = shapes, _total(shapes)
+        self.known = [shape for shape in shapes if not (is_missing(shape.text) and not shape.is_value)]
+
+    @property
+    def text(self) -> str:
+        return self.cells.ascii_text
+
+    def warn(self, code: str, facts: Mapping[str, Any], shapes: Sequence[Shape] = ()) -> Warning:
+        return Warning(code, self.name, {**facts, **(examples_of(shapes, _EXAMPLES, _MAX_EXAMPLE) if shapes else {})})
+
+    def read(self, filled: int) -> None:
+        """Read the shapes of `filled` cells; `kind` and `mark` are found by `find_candidate`."""
+        self.filled = filled
+        self.expected = max(_total(self.known), 1)
+        self.numbers = {shape: form for shape in self.known if (form := read_number(shape.text))}
+        self.dates = {shape: date for shape in self.known if (date := read_date(shape.text))}
         self._settle_units()
-        self.kind = "text"
-        self.mark: Mark | None = None
 
     def _settle_units(self) -> None:
         """Keep numbers with a unit only if the options ask for numbers, or if the units are flags of a few cells."""
         self.units = {shape: form for shape, form in self.numbers.items() if form.unit}
         self.flags: list[Shape] = []
-        if self.column.given in (*_MARKS, "number", "currency"):
+        if self.given in (*_MARKS, "number", "currency"):
             self.units = {}
         self.numbers = {shape: form for shape, form in self.numbers.items() if shape not in self.units}
         if _total(list(self.units)) <= _MARKED * self.expected:
@@ -322,7 +312,7 @@ class _Reader:
         return mark if mark and any(form.fraction(usual) for form in self.numbers.values()) else usual
 
     def _candidate(self) -> str:
-        given = self.column.given
+        given = self.given
         months = [shape for shape, form in self.dates.items() if form.kind == "month"]
         are_months = bool(months) and len(months) == len(self.known) and self._are_months(months)
         if given:
@@ -341,7 +331,7 @@ class _Reader:
             "boolean": _total([shape for shape in self.known if shape.text in ("true", "false")]),
         }
         self._find_serials(
-            2 * counts["date"] >= self.expected or (not counts["date"] and bool(_HINT.search(self.column.name)))
+            2 * counts["date"] >= self.expected or (not counts["date"] and bool(_HINT.search(self.name)))
         )
         if self.serials and not counts["date"] and len(self.serials) == len(self.known):
             return "date"
@@ -354,10 +344,10 @@ class _Reader:
         forms = [self.dates[shape] for shape in shapes]
         if any(form.lengths == (2,) for form in forms):
             # `Jan-24` may be a day: as years, the numbers are close together.
-            year = f"TRY_CAST(regexp_extract({self.column.text}, '[0-9]+') AS INTEGER)"
+            year = f"TRY_CAST(regexp_extract({self.text}, '[0-9]+') AS INTEGER)"
             least, greatest = self.work.run(f"SELECT min({year}), max({year}) FROM {STAGING}")[0]
             return int(greatest) - int(least) <= 15
-        value = dates.date_sql(self.column.text, forms, "day")
+        value = dates.date_sql(self.text, forms, "day")
         fits: int = self.work.run(f"SELECT count({value}) FROM {STAGING}")[0][0]
         return fits == self.expected
 
@@ -375,10 +365,10 @@ class _Reader:
             _FIRST_DAY * scale <= low and high < (_LAST_DAY + 1) * scale for scale in (1, _TIME_SCALE)
         )
         if is_compact and (is_wanted or (_total(integers) >= _MIN_DAYS and len(integers) == len(self.known))):
-            moments = _compact_sql(self.column.text)
+            moments = _compact_sql(self.text)
             fits = self.work.run(f"SELECT count({moments}) FROM {STAGING}")[0][0]
-            self.serials = integers if fits == _total(integers) or (self.column.given and fits) else []
-        elif is_wanted and (is_serial or self.column.given):
+            self.serials = integers if fits == _total(integers) or (self.given and fits) else []
+        elif is_wanted and (is_serial or self.given):
             self.serials = integers
 
     def open_dates(self) -> dict[Shape, DateForm]:
@@ -388,7 +378,7 @@ class _Reader:
     def plan(self, usual: Mark) -> ColumnPlan:
         """Return the conversion; `usual` is the decimal mark of other columns, for cells that show none."""
         if not self.filled:
-            return self._text(self.column.warn("no_values", {}))
+            return self._text(self.warn("no_values", {}))
         self.usual = usual
         plan: Callable[[], ColumnPlan] = {
             "number": self._number_plan,
@@ -396,13 +386,12 @@ class _Reader:
             "time": self._time_plan,
             "boolean": self._boolean_plan,
             "date": self._date_plan,
-            "text": lambda: self._text(*([] if self.column.given else self._text_warnings())),
+            "text": lambda: self._text(*([] if self.given else self._text_warnings())),
         }[self.kind]
         return plan()
 
     def _text(self, *warnings: Warning) -> ColumnPlan:
-        cells = self.column.cells
-        return ColumnPlan(cells, Plan(cells.words, "VARCHAR", self.filled), self.filled, warnings)
+        return ColumnPlan(self.cells, self.cells.words, "VARCHAR", self.filled, warnings)
 
     def _misfits(self, fitting: Sequence[Shape], type_name: str) -> tuple[bool, list[Warning]]:
         """Return whether the column can have the type although other cells do not fit, and the warnings about those.
@@ -411,25 +400,25 @@ class _Reader:
         column text, since they may be values too.
         """
         others = [shape for shape in self.known if shape not in fitting]
-        missing = [shape for shape in self.column.shapes if shape not in self.known]
+        missing = [shape for shape in self.shapes if shape not in self.known]
         if not others and not missing:
             return True, []
         count = _total(others)
         with_digits = [shape for shape in others if shape.has_digit and not _is_mark(shape)]
         are_marks = all(map(_is_mark, others)) and count <= _MARKED * self.expected
-        is_fitting = bool(self.column.given) or (
+        is_fitting = bool(self.given) or (
             not with_digits and (are_marks or _total(fitting) >= _FITTING * self.expected)
         )
         if not is_fitting:
             facts = {"count": _total(fitting), "filled": self.filled, "type": type_name}
-            return False, [self.column.warn("mixed", facts, others)]
+            return False, [self.warn("mixed", facts, others)]
         unfit = [*others, *missing]
-        return True, [self.column.warn("misfits", {"count": _total(unfit), "type": type_name}, unfit)]
+        return True, [self.warn("misfits", {"count": _total(unfit), "type": type_name}, unfit)]
 
     def _guarded(self, sql: str, fitting: Sequence[Shape]) -> str:
         """Return `sql` for cells of the fitting shapes only."""
-        others = [shape for shape in self.column.shapes if shape not in fitting]
-        text = self.column.text
+        others = [shape for shape in self.shapes if shape not in fitting]
+        text = self.text
         if not others:
             return sql
         bad = [shape.text for shape in others if shape.has_digit][:_MAX_BAD]
@@ -437,7 +426,7 @@ class _Reader:
         return f"CASE WHEN regexp_matches({text}, '[0-9]'){guard} THEN {sql} END"
 
     def _number_plan(self) -> ColumnPlan:
-        column, given = self.column, self.column.given
+        given = self.given
         forms = self.numbers
         mark: Mark = _MARKS.get(given or "") or self.mark or self.usual
         fitting = list(forms)
@@ -447,7 +436,7 @@ class _Reader:
             ]
             codes += self._too_long(mark)
             if codes:
-                return self._text(column.warn("codes", {"count": _total(codes)}, codes))
+                return self._text(self.warn("codes", {"count": _total(codes)}, codes))
         elif given in _MARKS:
             fitting = [shape for shape, form in forms.items() if mark in form.fits]
         used = [forms[shape] for shape in fitting if not shape.is_value]
@@ -458,14 +447,13 @@ class _Reader:
         if not is_ok:
             return self._text(*warnings)
         type_name, lossy = self._exact_type(used or values, fitting, mark if used else ".", type_name)
-        text = column.text if not values or column.cells.foreign else column.cells.text
+        text = self.text if not values or self.cells.foreign else self.cells.text
         sql = numbers.number_sql(text, used, mark, type_name) if used else ""
         if values:
-            value = numbers.number_sql(column.cells.value if used else column.text, values, ".", type_name)
+            value = numbers.number_sql(self.cells.value if used else self.text, values, ".", type_name)
             sql = f"coalesce({value}, {sql})" if used else value
         sql = self._guarded(sql, fitting)
-        plan = Plan(sql, type_name, _total(fitting))
-        rounded = [column.warn("rounded", {"count": lossy})] if lossy else []
+        rounded = [self.warn("rounded", {"count": lossy})] if lossy else []
         warnings = [*self._number_warnings(fitting, mark), *rounded, *warnings]
         code = None
         currencies = [shape for shape in fitting if forms[shape].currency]
@@ -477,17 +465,17 @@ class _Reader:
             is_split = len(names) > 1 or given == "currency"
             facts: dict[str, Any] = {"count": _total(currencies), "codes": ", ".join(names[:_SHOWN_CODES])}
             if is_split:
-                code = numbers.currency_sql(column.text, [(shape.text, forms[shape]) for shape in currencies])
-                facts["column"] = code_name(column.name)
-            warnings.insert(0, column.warn("currencies" if is_split else "currency", facts))
-        return ColumnPlan(column.cells, plan, self.filled, tuple(warnings), self.mark, code)
+                code = numbers.currency_sql(self.text, [(shape.text, forms[shape]) for shape in currencies])
+                facts["column"] = code_name(self.name)
+            warnings.insert(0, self.warn("currencies" if is_split else "currency", facts))
+        return ColumnPlan(self.cells, sql, type_name, self.filled, tuple(warnings), self.mark, code)
 
     def _too_long(self, mark: Mark) -> list[Shape]:
         """Return the shapes of whole numbers with more digits than 64 bits hold; they are identifiers."""
         long = [shape for shape, form in self.numbers.items() if form.digits > 18 and form.is_whole(mark)]
         if not long:
             return []
-        text = self.column.text
+        text = self.text
         over = self.work.run(
             f"SELECT count(*) FROM {STAGING} WHERE length({text}) > 18 AND TRY_CAST({text} AS BIGINT) IS NULL "
             f"AND regexp_full_match({text}, '[-+]?[0-9]{{19,}}')"
@@ -507,7 +495,7 @@ class _Reader:
         is_suspect = largest >= _LONGEST_DOUBLE or any(form.may_be_lossy(mark) for form in forms)
         if type_name != "DOUBLE" or not is_suspect:
             return type_name, 0
-        digits = f"(SELECT {numbers.digits_sql(self.column.text, forms, mark)} AS digits FROM {STAGING})"
+        digits = f"(SELECT {numbers.digits_sql(self.text, forms, mark)} AS digits FROM {STAGING})"
         written, kept = (
             f"trim(regexp_replace({number}, '[eE].*|[^0-9]', '', 'g'), '0')"
             for number in ("digits", "CAST(TRY_CAST(digits AS DOUBLE) AS VARCHAR)")
@@ -523,56 +511,56 @@ class _Reader:
         return type_name, lossy
 
     def _number_warnings(self, fitting: Sequence[Shape], mark: Mark) -> list[Warning]:
-        column, forms = self.column, self.numbers
+        forms = self.numbers
         warnings = []
         texts = [shape for shape in fitting if not shape.is_value]
-        if column.cells.paired and texts:
-            warnings.append(column.warn("text_converted", {"count": _total(texts)}))
+        if self.cells.paired and texts:
+            warnings.append(self.warn("text_converted", {"count": _total(texts)}))
         percent = [shape for shape in fitting if forms[shape].percent]
         if percent:
             bare = [shape for shape in fitting if not forms[shape].percent and (shape.low, shape.high) != (0, 0)]
             if bare:
                 facts = {"count": _total(percent), "without": _total(bare)}
-                warnings.append(column.warn("percent_mixed", facts, bare))
+                warnings.append(self.warn("percent_mixed", facts, bare))
             else:
-                warnings.append(column.warn("percent", {"count": _total(percent)}))
+                warnings.append(self.warn("percent", {"count": _total(percent)}))
         footnotes = [shape for shape in fitting if forms[shape].footnote or shape in self.flags]
         if footnotes:
-            warnings.append(column.warn("footnotes", {"count": _total(footnotes)}, footnotes))
+            warnings.append(self.warn("footnotes", {"count": _total(footnotes)}, footnotes))
         scaled = [shape for shape in fitting if forms[shape].scale]
         if scaled:
-            warnings.append(column.warn("scaled", {"count": _total(scaled)}, scaled))
+            warnings.append(self.warn("scaled", {"count": _total(scaled)}, scaled))
         other = [shape for shape in texts if mark not in forms[shape].fits]
         ambiguous = [shape for shape in texts if forms[shape].is_ambiguous]
         separators = " ,'_" if mark == "." else " ,.'_"
         marked = [shape for shape in texts if any(char in forms[shape].core for char in separators)]
-        if self.mark is None and ambiguous and column.given not in _MARKS:
-            warnings.append(column.warn("marks_ambiguous", {"decimal": mark}, ambiguous))
+        if self.mark is None and ambiguous and self.given not in _MARKS:
+            warnings.append(self.warn("marks_ambiguous", {"decimal": mark}, ambiguous))
         elif marked:
-            warnings.append(column.warn("marks", {"decimal": mark}, marked))
+            warnings.append(self.warn("marks", {"decimal": mark}, marked))
         if other:
-            warnings.append(column.warn("marks_mixed", {"count": _total(other)}, other))
+            warnings.append(self.warn("marks_mixed", {"count": _total(other)}, other))
         return warnings
 
     def _month_plan(self) -> ColumnPlan:
         shapes = [shape for shape in self.known if shape in self.dates]
-        sql = dates.date_sql(self.column.text, [self.dates[shape] for shape in shapes], "day")
-        warning = self.column.warn("months", {"count": _total(shapes)}, shapes)
+        sql = dates.date_sql(self.text, [self.dates[shape] for shape in shapes], "day")
+        warning = self.warn("months", {"count": _total(shapes)}, shapes)
         _, others = self._misfits(shapes, "DATE")
-        plan = Plan(f"CAST({self._guarded(sql, shapes)} AS DATE)", "DATE", _total(shapes))
-        return ColumnPlan(self.column.cells, plan, self.filled, (warning, *others))
+        sql = f"CAST({self._guarded(sql, shapes)} AS DATE)"
+        return ColumnPlan(self.cells, sql, "DATE", self.filled, (warning, *others))
 
     def convert_dates(self, usual: Order | None) -> str:
         """Return SQL of the timestamps; `usual` is the order of other columns, for cells that do not decide it."""
-        column, days = self.column, self._days
-        self.order = _GIVEN_ORDERS.get(column.given or "") or self._chosen_order(usual)
+        days = self._days
+        self.order = _GIVEN_ORDERS.get(self.given or "") or self._chosen_order(usual)
         zones = [shape for shape, form in days.items() if form.has_zone]
-        text = dates.without_zone_sql(column.text) if zones else column.text
+        text = dates.without_zone_sql(self.text) if zones else self.text
         value = (
             self._guarded(dates.date_sql(text, days.values(), self.order), list(days)) if days else "NULL::TIMESTAMP"
         )
         if self.serials:
-            value = f"coalesce({value}, {_serial_sql(column.text, column.cells.epoch)})"
+            value = f"coalesce({value}, {_serial_sql(self.text, self.cells.epoch)})"
         self.value, zone_warnings = self._in_utc(value, zones, days)
         self.date_warnings = [*self._date_warnings(usual), *zone_warnings]
         return self.value
@@ -587,7 +575,7 @@ class _Reader:
         if is_earlier:
             self.value = dates.earlier_sql(self.value)
         self.date_warnings.append(
-            self.column.warn("date_century", {"count": count, "style": "1930-1968" if is_earlier else "2030-2068"})
+            self.warn("date_century", {"count": count, "style": "1930-1968" if is_earlier else "2030-2068"})
         )
 
     @property
@@ -595,7 +583,7 @@ class _Reader:
         return {shape: form for shape, form in self.dates.items() if form.kind == "date"}
 
     def _date_plan(self) -> ColumnPlan:
-        column, given, value, fits = self.column, self.column.given, self.value, self.converted
+        given, value, fits = self.given, self.value, self.converted
         days = self._days
         has_zones = any(form.has_zone for form in days.values())
         kind = "TIMESTAMP" if self.with_time or has_zones or (given or "").startswith("timestamp") else "DATE"
@@ -604,17 +592,17 @@ class _Reader:
         invalid = _total(typed) - fits
         if invalid and not given and fits < _FITTING * self.expected:
             facts = {"count": fits, "filled": self.filled, "type": kind}
-            return self._text(column.warn("mixed", facts, self._invalid(value)))
+            return self._text(self.warn("mixed", facts, self._invalid(value)))
         if not is_ok:
             return self._text(*warnings)
         if invalid and not warnings:
-            warnings = [column.warn("misfits", {"count": invalid, "type": kind}, self._invalid(value))]
-        plan = Plan(f"CAST({value} AS {kind})", kind, fits)
-        return ColumnPlan(column.cells, plan, self.filled, (*self.date_warnings, *warnings))
+            warnings = [self.warn("misfits", {"count": invalid, "type": kind}, self._invalid(value))]
+        sql = f"CAST({value} AS {kind})"
+        return ColumnPlan(self.cells, sql, kind, self.filled, (*self.date_warnings, *warnings))
 
     def _invalid(self, value: str) -> list[Shape]:
         """Return the cells that look like dates and are none, as shapes."""
-        text = self.column.cells.trimmed
+        text = self.cells.trimmed
         rows = self.work.run(
             f"SELECT {text}, min(rowid) FROM {STAGING} WHERE {text} IS NOT NULL AND {value} IS NULL "
             f"GROUP BY ALL ORDER BY 2 LIMIT {_EXAMPLES}"
@@ -642,14 +630,12 @@ class _Reader:
             has_time = any((shape.low or 0) > _LAST_DAY for shape in self.serials)
             style = "YYYYMMDDHHMMSS" if has_time else "YYYYMMDD"
             facts = {"style": style} if is_compact else {"count": _total(self.serials)}
-            warnings.append(self.column.warn("date_style" if is_compact else "date_serials", facts))
-        if opened and self.column.given not in _GIVEN_ORDERS:
+            warnings.append(self.warn("date_style" if is_compact else "date_serials", facts))
+        if opened and self.given not in _GIVEN_ORDERS:
             is_decided = len(self.orders) < 2 or usual in self.orders or self._has_one_span()
             facts = {"style": dates.STYLES[self.order]}
             warnings.append(
-                self.column.warn("date_style", facts)
-                if is_decided
-                else self.column.warn("date_ambiguous", facts, list(opened))
+                self.warn("date_style", facts) if is_decided else self.warn("date_ambiguous", facts, list(opened))
             )
         return warnings
 
@@ -661,48 +647,46 @@ class _Reader:
 
     def _in_utc(self, value: str, zones: Sequence[Shape], days: Mapping[Shape, DateForm]) -> tuple[str, list[Warning]]:
         """Return the value in UTC, and the warnings about zones."""
-        given = self.column.given or ""
+        given = self.given or ""
         zone = given.removeprefix("timestamp") if given.startswith("timestamp") else ""
         if not zones and not zone:
             return value, []
         default = (-1 if zone[0] == "-" else 1) * (int(zone[1:3]) * 60 + int(zone[4:6])) if zone else 0
-        value = f"({value} - to_minutes(coalesce({dates.offset_sql(self.column.text)}, {default})))"
+        value = f"({value} - to_minutes(coalesce({dates.offset_sql(self.text)}, {default})))"
         without = _total(list(days)) + _total(self.serials) - _total(zones)
         facts = {"count": _total(zones), "without": without, "zone": zone or "UTC"}
-        return value, [self.column.warn("zones_mixed" if without else "zones", facts, zones)]
+        return value, [self.warn("zones_mixed" if without else "zones", facts, zones)]
 
     def _time_plan(self) -> ColumnPlan:
         """Return the conversion to times of day, or to durations if hours exceed a day."""
-        column = self.column
         times = {shape: form for shape, form in self.dates.items() if form.kind == "time"}
         has_minutes_first = any(form.has_minutes_first for form in times.values())
-        text = dates.with_hours_sql(column.text) if has_minutes_first else column.text
+        text = dates.with_hours_sql(self.text) if has_minutes_first else self.text
         runs = f"regexp_extract_all({text}, '[0-9]+')"
         clock = dates.clock_sql(text, runs, 0, list(times.values()))
         guarded = self._guarded(clock, list(times))
         fits, total = self.work.run(f"SELECT count(TRY_CAST({guarded} AS TIME)), count({guarded}) FROM {STAGING}")[0]
         is_long = any(shape.is_value and form.hour_digits != 2 for shape, form in times.items())
         is_duration = fits < total or has_minutes_first or is_long
-        kind = "TIME" if column.given or not is_duration else "INTERVAL"
+        kind = "TIME" if self.given or not is_duration else "INTERVAL"
         is_ok, warnings = self._misfits(list(times), kind)
         if not is_ok:
             return self._text(*warnings)
-        plan = Plan(f"TRY_CAST({guarded} AS {kind})", kind, fits if kind == "TIME" else total)
-        return ColumnPlan(column.cells, plan, self.filled, tuple(warnings))
+        return ColumnPlan(self.cells, f"TRY_CAST({guarded} AS {kind})", kind, self.filled, tuple(warnings))
 
     def _boolean_plan(self) -> ColumnPlan:
-        column = self.column
-        words = _TRUTH_WORDS if column.given else {"true": ("true",), "false": ("false",)}
+        words = _TRUTH_WORDS if self.given else {"true": ("true",), "false": ("false",)}
         listed = {word for each in words.values() for word in each}
-        fitting = [shape for shape in column.shapes if shape.text in listed or (shape.text == "9" and column.given)]
-        self.known = [shape for shape in column.shapes if shape in self.known or shape in fitting]
+        fitting = [shape for shape in self.shapes if shape.text in listed or (shape.text == "9" and self.given)]
+        self.known = [shape for shape in self.shapes if shape in self.known or shape in fitting]
         cases = " ".join(
-            f"WHEN lower({column.text}) IN ({', '.join(map(literal, each))}) THEN {truth}"
+            f"WHEN lower({self.text}) IN ({', '.join(map(literal, each))}) THEN {truth}"
             for truth, each in words.items()
         )
         is_ok, warnings = self._misfits(fitting, "BOOLEAN")
-        plan = Plan(f"(CASE {cases} END)", "BOOLEAN", _total(fitting))
-        return ColumnPlan(column.cells, plan, self.filled, tuple(warnings)) if is_ok else self._text(*warnings)
+        if not is_ok:
+            return self._text(*warnings)
+        return ColumnPlan(self.cells, f"(CASE {cases} END)", "BOOLEAN", self.filled, tuple(warnings))
 
     def _have_units(self, shapes: Sequence[Shape]) -> bool:
         """Return whether the cells are numbers with the same few words: amounts, one with a mark, or measures."""
@@ -715,32 +699,32 @@ class _Reader:
 
     def _text_warnings(self) -> list[Warning]:
         """Return the warning about a column that stays text although most cells look like numbers or dates."""
-        column, facts = self.column, {"filled": self.expected}
+        facts = {"filled": self.expected}
         named = {form.unit for form in self.units.values()}
         # Several words of several cells, such as those of addresses, are no units.
         are_units = len(named) == 1 or (len(named) <= _MAX_WORDS and not any(" " in unit for unit in named))
         if named and are_units and _total([*self.units, *self.numbers]) >= _FITTING * self.expected:
-            return [column.warn("units", facts, list(self.units))]
+            return [self.warn("units", facts, list(self.units))]
         if _total(list(self.dates)) >= _NOTEWORTHY * self.expected:
-            return [column.warn("not_dates", facts, list(self.dates))]
+            return [self.warn("not_dates", facts, list(self.dates))]
         marks = [shape for shape in self.known if _is_mark(shape)]
         if self.numbers and _total([*marks, *self.numbers]) == self.expected:
             return [
-                column.warn(
+                self.warn(
                     "mixed", {"count": _total(list(self.numbers)), "filled": self.filled, "type": "DOUBLE"}, marks
                 )
             ]
         with_digits = [shape for shape in self.known if shape.has_digit]
         spans = [shape for shape in with_digits if is_period(shape.example)]
-        if _HINT.search(column.name) and _total(with_digits) >= _NOTEWORTHY * self.expected:
-            return [column.warn("not_dates", facts, with_digits)]
+        if _HINT.search(self.name) and _total(with_digits) >= _NOTEWORTHY * self.expected:
+            return [self.warn("not_dates", facts, with_digits)]
         if spans and _total(spans) >= _FITTING * self.expected:
-            return [column.warn("not_dates", facts, spans)]
+            return [self.warn("not_dates", facts, spans)]
         if self._have_units(with_digits):
-            return [column.warn("units", facts, with_digits)]
+            return [self.warn("units", facts, with_digits)]
         digital = [shape for shape in with_digits if not any(char.isalpha() for char in shape.text)]
         if digital and _total(digital) >= _FITTING * self.expected:
-            return [column.warn("codes", {"count": _total(digital)}, digital)]
+            return [self.warn("codes", {"count": _total(digital)}, digital)]
         return []
 
 
@@ -773,7 +757,7 @@ def code_name(name: str) -> str:
 
 def _with_spellings(work: Workspace, plans: Sequence[ColumnPlan], names: Sequence[str]) -> list[ColumnPlan]:
     """Return the plans with warnings about words that differ only in case or in spaces."""
-    texts = [plan for plan in plans if plan.plan.type == "VARCHAR" and plan.filled and plan.repeats]
+    texts = [plan for plan in plans if plan.type == "VARCHAR" and plan.filled and plan.repeats]
     if not texts:
         work.run("SELECT 1", stage=("examine", 0.9, 1.0))
         return list(plans)

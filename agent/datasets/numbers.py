@@ -38,18 +38,8 @@ _PHONE = re.compile(r"\+\d{10,}")
 _EXPONENT_CODE = re.compile(r"\d+[eE]\d+")
 _DASHES = {"−", "﹣", "－"}
 _OTHERS = {
-    "٫": ".",
-    "٬": "'",
-    "٪": "%",
-    "，": ",",
-    "．": ".",
-    "％": "%",
-    "＋": "+",
-    "’": "'",
-    "ʼ": "'",
-    "′": "'",
-    "＊": "*",
-}
+    "٫": ".", "٬": "'", "٪": "%", "，": ",", "．": ".", "％": "%", "＋": "+", "’": "'", "ʼ": "'", "′": "'", "＊": "*",
+}  # fmt: skip
 _MAX_DOUBLE = 15
 """Number of digits that a double always keeps."""
 
@@ -76,7 +66,6 @@ class NumberForm:
     fits: frozenset[Mark]
     fractions: tuple[tuple[Mark, int], ...]
     """Number of digits behind the mark; marks without one are missing."""
-    grouped: bool = False
     negative: bool = False
     percent: bool = False
     scale: str = ""
@@ -148,7 +137,6 @@ def read_number(shape: str) -> NumberForm | None:
             for mark, found in grammars.items()
             if mark in core and found["fraction"] is not None
         ),
-        grouped=any(char in core[1:] for char in " ,.'_"),
         footnote=stripped != text,
         leading_mark=core[0] in ".,",
         has_exponent="e" in core.lower(),

@@ -309,7 +309,7 @@ def _leave_out_rows(
 
 
 def _count_typed(plans: Sequence[ColumnPlan]) -> int:
-    return sum(plan.plan.type != "VARCHAR" for plan in plans)
+    return sum(plan.type != "VARCHAR" for plan in plans)
 
 
 def _hide_headers(work: Workspace, parts: Sequence[Part], layout: Layout) -> list[Warning]:
@@ -426,7 +426,7 @@ def _fill_down(work: Workspace, cells: Cells) -> None:
 def _blanks(plans: Sequence[ColumnPlan], layout: Layout, rows: int, filled: Sequence[int]) -> list[Warning]:
     """Return the warning about a first column of words that is mostly blank while the others are filled."""
     first = plans[0]
-    is_sparse = first.plan.type == "VARCHAR" and 0 < 2 * first.filled <= rows and rows >= _MIN_BLANK_ROWS
+    is_sparse = first.type == "VARCHAR" and 0 < 2 * first.filled <= rows and rows >= _MIN_BLANK_ROWS
     others = [plan for plan in plans[1:] if 10 * plan.filled >= 9 * rows]
     if not is_sparse or first.cells.place in filled or 2 * len(others) < len(plans) - 1:
         return []
@@ -437,7 +437,7 @@ def _write(work: Workspace, table: str, plans: Sequence[ColumnPlan], names: Sequ
     values = []
     taken = {name.casefold() for name in names}
     for plan, name in zip(plans, names, strict=True):
-        values.append(f"{plan.plan.sql} AS {quote_name(name)}")
+        values.append(f"{plan.sql} AS {quote_name(name)}")
         code = code_name(name)
         if plan.code and code.casefold() not in taken:
             values.append(f"{plan.code} AS {quote_name(code)}")

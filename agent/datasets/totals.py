@@ -126,7 +126,7 @@ def find_totals(work: Workspace, plans: Sequence[ColumnPlan], rows: int) -> Foun
 
 
 def _find_in_part(work: Workspace, plans: Sequence[ColumnPlan], rows: int, where: str) -> FoundTotals:
-    summed = [plan for plan in plans if plan.plan.type.startswith(("BIGINT", "DOUBLE", "DECIMAL"))][:_MAX_NUMBERS]
+    summed = [plan for plan in plans if plan.type.startswith(("BIGINT", "DOUBLE", "DECIMAL"))][:_MAX_NUMBERS]
     if rows * len(plans) > _MAX_CELLS:
         return _find_last(work, plans, summed, where)
     table = _read(work, plans, summed, f"{STAGING} WHERE {where}")
@@ -146,7 +146,7 @@ def _find_last(work: Workspace, plans: Sequence[ColumnPlan], summed: Sequence[Co
     *above, row = _read(work, plans, summed, last)
     if not summed or not above or row.filled >= above[0].filled or row.has_moment:
         return FoundTotals([], [], [])
-    sums = ", ".join(f"coalesce(sum(CAST({plan.plan.sql} AS DOUBLE)), 0)" for plan in summed)
+    sums = ", ".join(f"coalesce(sum(CAST({plan.sql} AS DOUBLE)), 0)" for plan in summed)
     found = work.run(f"SELECT {sums} FROM {STAGING} WHERE {where} AND rowid <> ?", [row.rowid])[0]
     pairs = [(value, total) for value, total in zip(row.numbers, found, strict=True) if value]
     is_total = bool(pairs) and all(_is_close(total, value) for value, total in pairs)
@@ -154,10 +154,10 @@ def _find_last(work: Workspace, plans: Sequence[ColumnPlan], summed: Sequence[Co
 
 
 def _read(work: Workspace, plans: Sequence[ColumnPlan], summed: Sequence[ColumnPlan], source: str) -> list[_Row]:
-    moments = [plan.plan.sql for plan in plans if plan.plan.type.startswith(("DATE", "TIME"))]
+    moments = [plan.sql for plan in plans if plan.type.startswith(("DATE", "TIME"))]
     has_moment = f"coalesce({', '.join(f'({sql})::VARCHAR' for sql in moments)}) IS NOT NULL" if moments else "false"
     words = [_word(plan, is_number=plan in summed) for plan in plans[:_LABEL_PLACES]]
-    numbers = [f"CAST({plan.plan.sql} AS DOUBLE)" for plan in summed]
+    numbers = [f"CAST({plan.sql} AS DOUBLE)" for plan in summed]
     filled = count_filled(plan.cells for plan in plans)
     expressions = ", ".join(["rowid", filled, has_moment, *words, *numbers])
     found = work.run(f"SELECT {expressions} FROM {source} ORDER BY rowid")
@@ -166,7 +166,7 @@ def _read(work: Workspace, plans: Sequence[ColumnPlan], summed: Sequence[ColumnP
 
 
 def _word(plan: ColumnPlan, *, is_number: bool) -> str:
-    other = f" AND ({plan.plan.sql}) IS NULL" if is_number else ""
+    other = f" AND ({plan.sql}) IS NULL" if is_number else ""
     text = plan.cells.text
     return f"CASE WHEN regexp_matches({text}, '\\p{{L}}'){other} THEN left({text}, {_LABEL_CHARS}) END"
 
@@ -176,9 +176,7 @@ class _Search:
 
     def __init__(self, table: Sequence[_Row], summed: Sequence[ColumnPlan]) -> None:
         self._table = table
-        self._names = {
-            place for place, plan in enumerate(summed) if plan.cells.place == 0 and plan.plan.type == "BIGINT"
-        }
+        self._names = {place for place, plan in enumerate(summed) if plan.cells.place == 0 and plan.type == "BIGINT"}
         """A first column of whole numbers names the rows."""
         self._places = [place for place in range(len(summed)) if place not in self._names]
         self._unit = cache(lambda place: _unit(row.numbers[place] for row in table))
