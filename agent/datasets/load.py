@@ -14,7 +14,7 @@ from datasphinx.agent.datasets.calendar_order import order_calendar_names
 from datasphinx.agent.datasets.dataset import Dataset, Report, SourceType, Upload, Warning
 from datasphinx.agent.datasets.encoding import is_text
 from datasphinx.agent.datasets.excel import read_sheets
-from datasphinx.agent.datasets.header import Header, HeaderFinder, find_header
+from datasphinx.agent.datasets.header import HeaderFinder, find_header
 from datasphinx.agent.datasets.json_file import JsonRows, read_json, read_rows
 from datasphinx.agent.datasets.limits import Loading
 from datasphinx.agent.datasets.options import ALL_SHEETS, DETECT, LoadOptions
@@ -25,7 +25,6 @@ from datasphinx.agent.datasets.table import Layout, Part, WrittenTable, copy_jso
 from datasphinx.agent.datasets.tables import FoundTable, find_tables, holds_table, size_of
 from datasphinx.agent.datasets.text_file import (
     CellFile,
-    Head,
     check_size,
     crop,
     detect_text_file,
@@ -259,44 +258,6 @@ def _share_names(blocks: Sequence[Block], others: Sequence[Block]) -> bool:
     return any(_are_like(row, other) for row in rows for other in other_rows if len(row) > 1)
 
 
-@dataclass(frozen=True)
-class _Located:
-    """Cells with one table, its header, and its `label` in a union."""
-
-    cell_file: CellFile
-    label: str
-    head: Head
-    header: Header
-
-    @property
-    def end(self) -> tuple[int, int]:
-        """Characters and rows of the cells up to the end of the header."""
-        if not self.header.rows:
-            return 0, 0
-        last = self.header.first + self.header.rows - 1
-        return self.head.ends[last], self.head.numbers[last] + 1
-
-    @property
-    def header_texts(self) -> list[tuple[str, ...]]:
-        rows = self.head.rows[self.header.first : self.header.first + self.header.rows]
-        return [tuple(cell.text for cell in row) for row in rows]
-
-    @property
-    def texts_above(self) -> list[str]:
-        texts = [" ".join(cell.text.strip() for cell in row).strip() for row in self.head.rows[: self.header.first]]
-        return list(filter(None, texts))
-
-    def rows_above(self) -> Warning | None:
-        """Return the warning about the rows above the header."""
-        texts = self.texts_above
-        return Warning("rows_above", "", {"count": len(texts), "example": texts[0][:_SHOWN_TEXT]}) if texts else None
-
-    @property
-    def row(self) -> int:
-        """Row of the header on the sheet, from 1; 0 without a header."""
-        return self.cell_file.first_row + self.head.numbers[self.header.first] + 1 if self.header.rows else 0
-
-
 def _refuse(options: LoadOptions, names: Sequence[str], code: str) -> None:
     for name in names:
         if getattr(options, name) is not None:
@@ -318,7 +279,7 @@ def _load_cells(
         warnings += [notes_below(notes)] if notes else []
     else:
         labels = [cell_file.sheet or "" for cell_file in files]
-    parts = [_locate(cell_file, label, job.loading, options) for cell_file, label in zip(files, labels, strict=True)]
+    parts = [_locate(job, *each, options) for each in zip(files, labels, strict=True)]
     if options.sheets == (ALL_SHEETS,):
         names = [{name.casefold() for name in part.header.names if name} for part in parts]
         unlike = [part for part, own in zip(parts, names, strict=True) if not _are_like(own, names[0])]
@@ -345,38 +306,39 @@ def _load_cells(
     is_renamed = _SUFFIXES.get(Path(job.upload.name).suffix.lower()) != kind
     warnings += [Warning("renamed_type")] if is_renamed else []
     warnings += _other_sheets(parts)
-    warnings += [warning for part in parts if (warning := part.rows_above())]
+    warnings += [
+        Warning("rows_above", "", {"count": len(texts), "example": texts[0][:_SHOWN_TEXT]})
+        for part in parts
+        if (texts := part.texts_above)
+    ]
     for code in ("hidden_rows", "errors", "formulas"):
         if count := sum(getattr(cell_file, code) for cell_file in {part.cell_file.whole for part in parts}):
             warnings.append(Warning(code, "", {"count": count}))
-    sources = []
-    for number, part in enumerate(parts):
-        rest = job.folder / f"rest_{number}.csv"
-        characters, row = part.end
-        replaced, has_blank_lines = write_rest(part.cell_file, characters, rest, job.loading)
+    for at, part in enumerate(parts):
+        replaced, has_blank_lines = write_rest(part.cell_file, part.end[0], part.rest, job.loading)
+        parts[at] = replace(part, has_blank_lines=has_blank_lines)
         if replaced:
             facts = {"count": replaced, "encoding": part.cell_file.whole.encoding}
             warnings.append(Warning("replaced_characters", "", facts))
-        texts = part.header_texts, part.texts_above
-        sources.append(Part(rest, part.cell_file, part.header, row, part.label, has_blank_lines, *texts))
-    layout = Layout.of(sources, "sheet" if is_union else "table" if len(parts) > 1 else "")
+    layout = Layout.of(parts, "sheet" if is_union else "table" if len(parts) > 1 else "")
     report = replace(report, warnings=tuple(warnings))
-    is_small = sum(part.rest.stat().st_size for part in sources) * _MEMORY_RATIO <= job.loading.limits.memory_mb << 20
+    is_small = sum(part.rest.stat().st_size for part in parts) * _MEMORY_RATIO <= job.loading.limits.memory_mb << 20
     with _workspace(job, is_small=is_small) as work:
-        written = make_table(work, dataset_id, sources, layout, report, options, job.loading)
+        written = make_table(work, dataset_id, parts, layout, report, options, job.loading)
         written = _reshaped(work, dataset_id, written, options)
     return _dataset(job, dataset_id, kind, written)
 
 
-def _locate(cell_file: CellFile, label: str, loading: Loading, options: LoadOptions) -> _Located:
+def _locate(job: Job, cell_file: CellFile, label: str, options: LoadOptions) -> Part:
+    loading = job.loading
     head = read_head(cell_file, loading.file)
     if head.width > loading.limits.max_columns:
         raise loading.too_large("columns")
     header = find_header(head, cell_file.merged, options.header_row, loading.file, options.header_rows, cell_file.left)
-    return _Located(cell_file, label, head, header)
+    return Part(cell_file, label, head, header, job.folder / f"rest_of_{cell_file.path.stem}.csv")
 
 
-def _other_sheets(parts: Sequence[_Located]) -> list[Warning]:
+def _other_sheets(parts: Sequence[Part]) -> list[Warning]:
     first = parts[0]
     read = [part.cell_file.sheet for part in parts]
     others = [sheet for sheet in first.cell_file.sheets if sheet not in read]

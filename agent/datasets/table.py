@@ -17,7 +17,7 @@ from datasphinx.agent.datasets.limits import Loading
 from datasphinx.agent.datasets.numbers import Mark
 from datasphinx.agent.datasets.options import LoadOptions
 from datasphinx.agent.datasets.sections import fill_sections, find_sections, notes_below
-from datasphinx.agent.datasets.text_file import CellFile
+from datasphinx.agent.datasets.text_file import CellFile, Head
 from datasphinx.agent.datasets.totals import TotalRow, find_totals
 from datasphinx.agent.datasets.workspace import Workspace
 from datasphinx.agent.errors import FileNotLoaded
@@ -58,21 +58,48 @@ class WrittenTable:
 
 @dataclass(frozen=True)
 class Part:
-    """One table of a file: the cells below its header, as UTF-8 in `rest`, and the header's place.
+    """One table of a file: its cells with their first rows, and the header among these.
 
-    `label` is its value in the column that tells the parts of a union apart. `start` is the row of the cells, from 0,
-    in which `rest` begins.
+    `label` is its value in the column that tells the parts of a union apart. `rest` is the place of the cells below the
+    header, as UTF-8.
     """
 
-    rest: Path
     cell_file: CellFile
+    label: str
+    head: Head
     header: Header
-    start: int
-    label: str = ""
+    rest: Path
     has_blank_lines: bool = False
-    header_texts: Sequence[Sequence[str]] = ()
-    texts_above: Sequence[str] = ()
-    """The texts of the rows above the header."""
+
+    @property
+    def end(self) -> tuple[int, int]:
+        """Characters and rows of the cells up to the end of the header."""
+        if not self.header.rows:
+            return 0, 0
+        last = self.header.first + self.header.rows - 1
+        return self.head.ends[last], self.head.numbers[last] + 1
+
+    @property
+    def start(self) -> int:
+        """The row of the cells, from 0, in which `rest` begins."""
+        return self.end[1]
+
+    @property
+    def header_texts(self) -> list[list[str]]:
+        """The texts of the rows of the header."""
+        rows = self.head.rows[self.header.first : self.header.first + self.header.rows]
+        return [[cell.text for cell in row] for row in rows]
+
+    @property
+    def texts_above(self) -> list[str]:
+        """The texts of the rows above the header."""
+        texts = [" ".join(cell.text.strip() for cell in row).strip() for row in self.head.rows[: self.header.first]]
+        return list(filter(None, texts))
+
+    @property
+    def row(self) -> int:
+        """Row of the header on the sheet, from 1; 0 without a header."""
+        return self.cell_file.first_row + self.head.numbers[self.header.first] + 1 if self.header.rows else 0
 
 
 @dataclass(frozen=True)
@@ -131,17 +158,17 @@ def make_table(
     names = list(layout.names)
     columns = [Cells(place, paired, first.epoch) for place in range(width)]
     warnings = list(layout.warnings)
-    blank = _read(work, parts, layout)
+    blank, offsets = _read(work, parts, layout)
     if not first.whole.blocks and (blank or any(part.has_blank_lines for part in parts)):
         warnings.append(Warning("tables_unknown"))
-    warnings += _hide_summaries(work, parts, layout, options)
-    warnings += _hide_footer(work, parts, layout, options.footer_rows)
+    warnings += _hide_summaries(work, parts, offsets, columns, options)
+    warnings += _hide_footer(work, columns, options.footer_rows)
     warnings += _hide_headers(work, parts, layout)
-    filled_down = _fill_merged(work, parts, layout) if any(part.cell_file.merged for part in parts) else 0
+    filled_down = _fill_merged(work, parts, offsets, layout) if any(part.cell_file.merged for part in parts) else 0
     if filled_down:
         warnings.append(Warning("merged_cells", "", {"count": filled_down}))
     if options.sections is not False:
-        warnings += _move_sections(work, parts, layout, columns, names)
+        warnings += _move_sections(work, parts, offsets, layout, columns, names)
     kinds = {_place(names, "types", name): kind for name, kind in (options.types or {}).items()}
     fill_places = [_place(names, "fill_down", name) for name in options.fill_down or ()]
     rows = work.run(f"SELECT count(*) FROM {STAGING}")[0][0]
@@ -194,8 +221,8 @@ def _place(names: Sequence[str], option: str, name: str) -> int:
     )
 
 
-def _read(work: Workspace, parts: Sequence[Part], layout: Layout) -> int:
-    """Fill the staging table; return the number of blank rows that were skipped.
+def _read(work: Workspace, parts: Sequence[Part], layout: Layout) -> tuple[int, list[int]]:
+    """Fill the staging table; return the number of blank rows that were skipped, and the first row of each part.
 
     The column `_BEYOND` receives the cells beyond the header, and the one after the last is for names of sections.
     """
@@ -224,19 +251,20 @@ def _read(work: Workspace, parts: Sequence[Part], layout: Layout) -> int:
             ("read", 0.3 + 0.7 * number / len(parts), 0.3 + 0.7 * (number + 1) / len(parts)),
         )
     work.run(f"CREATE TEMP VIEW {STAGING} AS SELECT raw.rowid AS rowid, * FROM {_RAW} WHERE filled")
-    blank: int = work.run(f"SELECT count(*) FROM {_RAW} WHERE NOT filled")[0][0]
-    return blank
+    counts = dict(work.run(f"SELECT part, count(*) FROM {_RAW} GROUP BY part"))
+    offsets = [sum(counts.get(before, 0) for before in range(number)) for number in range(len(parts))]
+    return work.run(f"SELECT count(*) FROM {_RAW} WHERE NOT filled")[0][0], offsets
 
 
 def _hide(work: Workspace, rowids: Sequence[int], *, is_hidden: bool = True) -> None:
     work.run(f"UPDATE {_RAW} SET filled = ? WHERE rowid IN (SELECT unnest(?::BIGINT[]))", [not is_hidden, list(rowids)])
 
 
-def _hide_footer(work: Workspace, parts: Sequence[Part], layout: Layout, count: int | None) -> list[Warning]:
+def _hide_footer(work: Workspace, columns: Sequence[Cells], count: int | None) -> list[Warning]:
     """Leave out the last `count` rows of each part, if any; return the warning about them."""
     if not count:
         return []
-    words = ", ".join(Cells(place, parts[0].cell_file.paired).trimmed for place in range(len(layout.names)))
+    words = ", ".join(cells.trimmed for cells in columns)
     found = work.run(
         f"SELECT rowid, concat_ws(' ', {words}) FROM {STAGING} "
         "QUALIFY row_number() OVER (PARTITION BY part ORDER BY rowid DESC) <= ? ORDER BY rowid",
@@ -246,16 +274,19 @@ def _hide_footer(work: Workspace, parts: Sequence[Part], layout: Layout, count: 
     return [notes_below([text for _, text in found])]
 
 
-def _hide_summaries(work: Workspace, parts: Sequence[Part], layout: Layout, options: LoadOptions) -> list[Warning]:
+def _hide_summaries(
+    work: Workspace, parts: Sequence[Part], offsets: Sequence[int], columns: Sequence[Cells], options: LoadOptions
+) -> list[Warning]:
     """Leave out the rows whose formulas summarize others but have no results; return the warning about them."""
     if options.drop_totals is False or not any(part.cell_file.summaries for part in parts):
         return []
-    wanted: list[int] = []
-    offset = 0
-    for number, part in enumerate(parts):
-        wanted += [offset + row - part.start for row in part.cell_file.summaries if row >= part.start]
-        offset += work.run(f"SELECT count(*) FROM {_RAW} WHERE part = ?", [number])[0][0] if len(parts) > 1 else 0
-    words = ", ".join(Cells(place, parts[0].cell_file.paired).text for place in range(len(layout.names)))
+    wanted = [
+        offset + row - part.start
+        for part, offset in zip(parts, offsets, strict=True)
+        for row in part.cell_file.summaries
+        if row >= part.start
+    ]
+    words = ", ".join(cells.text for cells in columns)
     found = work.run(
         f"SELECT rowid, coalesce({words}, '') FROM {STAGING} WHERE list_contains(?::BIGINT[], rowid) ORDER BY rowid",
         [wanted],
@@ -355,16 +386,15 @@ def _hide_headers(work: Workspace, parts: Sequence[Part], layout: Layout) -> lis
     return [Warning("header_repeated", "", {"count": len(repeated)})]
 
 
-def _fill_merged(work: Workspace, parts: Sequence[Part], layout: Layout) -> int:
+def _fill_merged(work: Workspace, parts: Sequence[Part], offsets: Sequence[int], layout: Layout) -> int:
     """Write the value of merged cells into the rows they cover; return the number of cells that were filled."""
-    count, offset = 0, 0
-    for number, part in enumerate(parts):
+    count = 0
+    for part, offset, places in zip(parts, offsets, layout.places, strict=True):
         spans = [
-            (layout.places[number][left], offset + max(top, part.start) - part.start, offset + bottom - part.start)
+            (places[left], offset + max(top, part.start) - part.start, offset + bottom - part.start)
             for top, left, bottom, _ in part.cell_file.merged
             if bottom > top >= part.start and left < len(part.header.names)
         ]
-        offset += work.run(f"SELECT count(*) FROM {_RAW} WHERE part = ?", [number])[0][0]
         work.run(
             "CREATE OR REPLACE TABLE scratch.merged AS "
             "SELECT unnest(?::BIGINT[]) AS place, unnest(?::BIGINT[]) AS top, unnest(?::BIGINT[]) AS bottom",
@@ -383,16 +413,22 @@ def _fill_merged(work: Workspace, parts: Sequence[Part], layout: Layout) -> int:
 
 
 def _move_sections(
-    work: Workspace, parts: Sequence[Part], layout: Layout, columns: list[Cells], names: list[str]
+    work: Workspace,
+    parts: Sequence[Part],
+    offsets: Sequence[int],
+    layout: Layout,
+    columns: list[Cells],
+    names: list[str],
 ) -> list[Warning]:
     """Turn the headings of sections into a column, and leave out notes; return the warnings about them."""
     named = [place for place, name in enumerate(layout.header.names) if name]
     labels = 1 if layout.label else 0
-    offset, merged_rows = 0, set()
-    for number, part in enumerate(parts):
-        spans = [span for span in part.cell_file.merged if span[0] >= part.start and span[3] > span[1]]
-        merged_rows |= {offset + top - part.start for top, *_ in spans}
-        offset += work.run(f"SELECT count(*) FROM {_RAW} WHERE part = ?", [number])[0][0] if len(parts) > 1 else 0
+    merged_rows = {
+        offset + top - part.start
+        for part, offset in zip(parts, offsets, strict=True)
+        for top, left, _, right in part.cell_file.merged
+        if top >= part.start and right > left
+    }
     first = named[0] if named else 0
     found = find_sections(work, columns[first : len(columns) - labels], merged_rows)
     warnings = []
