@@ -11,8 +11,12 @@ _MAX_BLOCKS = 1000
 _MAX_CELLS = 200_000
 _MAX_CHARS = 200
 
-CellPair = tuple[str, bool]
-"""A cell as text, and whether the file stores it as a number, a date or a truth value."""
+
+class Cell(NamedTuple):
+    """A cell as text; `is_value` if the file stores it as a number, a date or a truth value."""
+
+    text: str
+    is_value: bool = False
 
 
 class Region(NamedTuple):
@@ -30,14 +34,14 @@ class Block(NamedTuple):
     first: int
     last: int
     empty: tuple[int, ...]
-    rows: tuple[tuple[CellPair, ...], ...]
-    tail: tuple[tuple[CellPair, ...], ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    tail: tuple[tuple[Cell, ...], ...]
 
     @classmethod
     def from_json(cls, data: Sequence[Any]) -> "Block":
         """Return the block that JSON holds as an array."""
         first, last, empty, rows, tail = data
-        samples = (tuple(tuple((text, is_value) for text, is_value in row) for row in part) for part in (rows, tail))
+        samples = (tuple(tuple(Cell(*cell) for cell in row) for row in part) for part in (rows, tail))
         return cls(first, last, tuple(empty), *samples)
 
 
@@ -52,7 +56,7 @@ class BlockScanner:
         self._empty: set[int] = set()
         self._width = 0
         self._first = -1
-        self._rows: list[tuple[CellPair, ...]] = []
+        self._rows: list[tuple[Cell, ...]] = []
         self._tail: list[Sequence[str]] = []
 
     @property
@@ -93,8 +97,12 @@ class BlockScanner:
             self._blocks.append(Block(self._first, last, tuple(sorted(self._empty)), tuple(self._rows), tail))
         self._first, self._rows, self._tail = -1, [], []
 
-    def _sample(self, fields: Sequence[str]) -> tuple[CellPair, ...]:
-        if self._step == 1:
-            return tuple((text[:_MAX_CHARS], False) for text in fields)
-        pairs = zip(fields[::2], fields[1::2], strict=True)
-        return tuple(((text or value)[:_MAX_CHARS], bool(value)) for text, value in pairs)
+    def _sample(self, fields: Sequence[str]) -> tuple[Cell, ...]:
+        return cells_of([field[:_MAX_CHARS] for field in fields], paired=self._step == 2)
+
+
+def cells_of(fields: Sequence[str], *, paired: bool) -> tuple[Cell, ...]:
+    """Return the cells of a row; if `paired`, each has two fields: text, and a value of another type."""
+    if not paired:
+        return tuple(map(Cell, fields))
+    return tuple(Cell(text or value, bool(value)) for text, value in zip(fields[::2], fields[1::2], strict=True))

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
+from datasphinx.agent.datasets.blocks import Cell
 from datasphinx.agent.datasets.cells import MISSING_MARKERS
 from datasphinx.agent.datasets.dataset import Warning
 from datasphinx.agent.datasets.numbers import read_number
 from datasphinx.agent.datasets.periods import is_period, is_year, month_of
-from datasphinx.agent.datasets.text_file import Cell, Head, Merged
+from datasphinx.agent.datasets.text_file import Head, Merged
 from datasphinx.agent.errors import FileNotLoaded
 from datasphinx.agent.messages import Message
 
@@ -100,7 +101,7 @@ def column_letters(place: int) -> str:
 class HeaderFinder:
     """Finds the header among the first rows of a table, by the kinds of the cells below each row."""
 
-    def __init__(self, head: Head, merged: Sequence[Merged]) -> None:
+    def __init__(self, head: Head, merged: Sequence[Merged] = ()) -> None:
         """Use the rows of `head`; `merged` are the merged ranges of the sheet."""
         self._head = head
         width = head.width

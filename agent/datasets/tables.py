@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise, zip_longest
 from math import inf
 
-from datasphinx.agent.datasets.blocks import Block, CellPair, Region
+from datasphinx.agent.datasets.blocks import Block, Cell, Region
 from datasphinx.agent.datasets.header import HeaderFinder
-from datasphinx.agent.datasets.text_file import Cell, Head
+from datasphinx.agent.datasets.text_file import Head
 
 _MAX_TITLE = 80
 _SHOWN_NAMES = 3
@@ -47,13 +48,33 @@ class _Part:
     left: int
     right: int
 
-    @property
+    @cached_property
     def head(self) -> Head:
         """The first rows."""
-        rows = [tuple(Cell(*pair) for pair in row[self.left : self.right + 1]) for row in self.block.rows]
+        rows = [row[self.left : self.right + 1] for row in self.block.rows]
         filled = [(at, row) for at, row in enumerate(rows) if any(cell.text.strip() for cell in row)]
         numbers = tuple(self.block.first + at for at, _ in filled)
         return Head(tuple(row for _, row in filled), numbers, numbers)
+
+    @cached_property
+    def finder(self) -> HeaderFinder:
+        """Finds the header among the first rows."""
+        return HeaderFinder(self.head)
+
+    @cached_property
+    def start(self) -> int | None:
+        """The index of the first row of the header."""
+        return self.finder.search()
+
+    @property
+    def has_header(self) -> bool:
+        """Whether there is a header with rows below it."""
+        return self.start is not None and self.start + 1 < len(self.head.rows)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The case-folded names of the columns; for a part with a header."""
+        return tuple(name.casefold() for name in self.finder.header(self.start or 0).names)
 
     @property
     def last(self) -> int:
@@ -61,7 +82,7 @@ class _Part:
         tail = len(self.block.tail)
         rows = [*enumerate(self.block.rows, self.block.first), *enumerate(self.block.tail, self.block.last - tail + 1)]
         return max(
-            (number for number, row in rows if any(text.strip() for text, _ in row[self.left : self.right + 1])),
+            (number for number, row in rows if any(cell.text.strip() for cell in row[self.left : self.right + 1])),
             default=self.block.first,
         )
 
@@ -81,16 +102,15 @@ def find_tables(blocks: Sequence[Block]) -> list[FoundTable]:
     titles: list[str] = []
     for part in _parts(blocks):
         head = part.head
-        finder = HeaderFinder(head, ())
         above = _nearest(found, part)
-        start = _start_of(finder, head, above)
-        if start is not None:
+        if _is_new(part, above):
+            start = part.start or 0
             title = " ".join([*titles, *_texts(head.rows[:start])])[:_MAX_TITLE]
-            names = tuple(name.casefold() for name in finder.header(start).names)
-            repeats = above is not None and above[0].names == names and above[0].region.left == part.left and not title
+            table = FoundTable(part.region, title, part.names)
+            repeats = above and above[0].names == table.names and above[0].region.left == part.left and not title
             titles = []
             if not repeats:
-                found.append((FoundTable(part.region, title, names), HeaderFinder(_rows_from(head, start + 1), ())))
+                found.append((table, HeaderFinder(head.below(start + 1))))
                 continue
         elif _is_text(head) and (above is None or len(above[0].names) >= _MIN_NOTED_COLUMNS):
             titles += _texts(head.rows)
@@ -126,33 +146,30 @@ def size_of(blocks: Sequence[Block]) -> tuple[float, float]:
     return max(each.last - each.first + 1 for each in blocks), max(len(row) for each in blocks for row in each.rows)
 
 
-def _is_table(rows: Sequence[Sequence[CellPair]]) -> bool:
+def _is_table(rows: Sequence[Sequence[Cell]]) -> bool:
     filled = [[place for place, (text, _) in enumerate(row) if text.strip()] for row in rows]
     if sum(len(places) >= _MIN_TABLE for places in filled) >= _MIN_TABLE:
         return True
     return any(
-        above[0].strip() and not above[1] and first[1] and second[1] and _is_number(first) == _is_number(second)
-        for column in zip_longest(*rows, fillvalue=("", False))
+        above.text.strip()
+        and not above.is_value
+        and first.is_value
+        and second.is_value
+        and _is_number(first) == _is_number(second)
+        for column in zip_longest(*rows, fillvalue=Cell(""))
         for above, first, second in zip(column, column[1:], column[2:], strict=False)
     )
 
 
-def _is_number(cell: CellPair) -> bool:
-    return cell[0].lstrip("-").replace(".", "", 1).isdigit()
+def _is_number(cell: Cell) -> bool:
+    return cell.text.lstrip("-").replace(".", "", 1).isdigit()
 
 
-def _start_of(finder: HeaderFinder, head: Head, above: tuple[FoundTable, HeaderFinder] | None) -> int | None:
-    """Return the index of the header of a new table; None if the rows continue the table above or are no table."""
-    start = finder.search()
-    if start is None or start + 1 >= len(head.rows):
-        return None
-    if above is None:
-        return start if head.width > 1 else None
-    return start if HeaderFinder(_rows_from(head, start), ()).replaces(above[1]) else None
-
-
-def _rows_from(head: Head, index: int) -> Head:
-    return Head(head.rows[index:], head.numbers[index:], head.ends[index:])
+def _is_new(part: _Part, above: tuple[FoundTable, HeaderFinder] | None) -> bool:
+    """Return whether a part begins a table, rather than continue the table above or be no table."""
+    if above is None or not part.has_header:
+        return part.has_header and part.head.width > 1
+    return HeaderFinder(part.head.below(part.start or 0)).replaces(above[1])
 
 
 def _nearest(found: Sequence[tuple[FoundTable, HeaderFinder]], part: _Part) -> tuple[FoundTable, HeaderFinder] | None:
@@ -188,9 +205,8 @@ def _parts(blocks: Sequence[Block]) -> Iterator[_Part]:
 
 def _is_box(part: _Part) -> bool:
     """Return whether a part is a few cells beside a table, such as a summary: without a header, and soon at an end."""
-    start = HeaderFinder(part.head, ()).search()
     rows = part.block.last - part.block.first + 1
-    return start is None and 2 * len(part.head.rows) <= rows and part.last < part.block.last
+    return part.start is None and 2 * len(part.head.rows) <= rows and part.last < part.block.last
 
 
 def _groups(block: Block, width: int) -> list[tuple[int, int]]:
@@ -208,19 +224,13 @@ def _groups(block: Block, width: int) -> list[tuple[int, int]]:
 
 def _are_separate(parts: Sequence[_Part]) -> bool:
     """Return whether the parts are tables: each has a header, and they end in different rows or repeat their names."""
-    heads = [part.head for part in parts]
-    if any(part.left == part.right or not head.rows for part, head in zip(parts, heads, strict=True)):
+    if any(part.left == part.right or not part.has_header for part in parts):
         return False
-    starts = [HeaderFinder(head, ()).search() for head in heads]
-    if any(start is None or start + 1 >= len(head.rows) for start, head in zip(starts, heads, strict=True)):
-        return False
-    names = [
-        {name.casefold() for name in HeaderFinder(head, ()).header(start or 0).names}
-        for start, head in zip(starts, heads, strict=True)
-    ]
-    repeats = any(2 * len(first & second) >= len(first) for first, second in pairwise(names))
+    repeats = any(
+        2 * len(first & second) >= len(first) for first, second in pairwise(set(part.names) for part in parts)
+    )
     return (
         repeats
         or len({part.last for part in parts}) > 1
-        or len({head.numbers[start or 0] for start, head in zip(starts, heads, strict=True)}) > 1
+        or len({part.head.numbers[part.start or 0] for part in parts}) > 1
     )

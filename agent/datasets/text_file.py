@@ -9,9 +9,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import NamedTuple
 
-from datasphinx.agent.datasets.blocks import Block, BlockScanner, Region
+from datasphinx.agent.datasets.blocks import Block, BlockScanner, Cell, Region, cells_of
 from datasphinx.agent.datasets.dataset import Warning
 from datasphinx.agent.datasets.dialect import (
     Dialect,
@@ -37,13 +36,6 @@ _MAX_SCANNED_BYTES = 10_000_000
 
 Merged = tuple[int, int, int, int]
 """First row, first column, last row, last column, counted from 0."""
-
-
-class Cell(NamedTuple):
-    """A cell as text; `is_value` if the file stores it as a number, a date or a truth value."""
-
-    text: str
-    is_value: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,6 +90,10 @@ class Head:
     def width(self) -> int:
         """Number of cells of the widest row."""
         return max((len(row) for row in self.rows), default=0)
+
+    def below(self, index: int) -> "Head":
+        """Return the rows from the index on."""
+        return Head(self.rows[index:], self.numbers[index:], self.ends[index:])
 
 
 def detect_text_file(path: Path, name: str, folder: Path, options: LoadOptions) -> tuple[CellFile, list[Warning]]:
@@ -192,7 +188,7 @@ def read_head(cell_file: CellFile, name: str) -> Head:
             if len(rows) >= _FEWEST_HEAD_ROWS and len(rows) * len(fields) > _HEAD_CELLS:
                 break
             if fields:
-                rows.append(_cells(fields, cell_file.paired))
+                rows.append(cells_of(fields, paired=cell_file.paired))
                 numbers.append(number)
                 ends.append(lengths[reader.line_num])
     except csv.Error as error:
@@ -207,16 +203,9 @@ def first_and_last_rows(cell_file: CellFile, first: int, last: int) -> list[tupl
     with cell_file.path.open(encoding=cell_file.encoding, errors="replace", newline="") as file:
         for number, fields in enumerate(csv.reader(file, delimiter=cell_file.delimiter), 1):
             if any(map(str.strip, fields)):
-                row = (number, tuple(cell.text for cell in _cells(fields, cell_file.paired)))
+                row = (number, tuple(cell.text for cell in cells_of(fields, paired=cell_file.paired)))
                 rows.append(row) if len(rows) < first else tail.append(row)
     return [*rows, *tail]
-
-
-def _cells(fields: list[str], paired: bool) -> tuple[Cell, ...]:
-    if not paired:
-        return tuple(map(Cell, fields))
-    pairs = zip(fields[::2], fields[1::2], strict=True)
-    return tuple(Cell(text or value, bool(value)) for text, value in pairs)
 
 
 def crop(cell_file: CellFile, region: Region, target: Path) -> CellFile:
