@@ -56,18 +56,19 @@ def main() -> None:
     request = json.loads(sys.argv[1])
     _limit("RLIMIT_AS", request["memory_mb"] << 20)
     _limit("RLIMIT_CPU", request["cpu_s"])
-    try:
-        answer = read(request)
-        _add_marks(Path(request["path"]), answer["read"])
-        answer["heads"] = heads_of_others(Path(request["path"]), answer)
-    except SheetError as sheet_error:
-        answer = {"error": sheet_error.args[0], "facts": sheet_error.args[1:]}
-    except calamine.PasswordError:
-        answer = {"error": "encrypted", "facts": []}
-    except (calamine.CalamineError, OSError, ParseError, KeyError, IndexError, ValueError) as error:
-        too_large = "limit exceeded" in str(error)
-        place = [] if too_large else _place_of_damage(Path(request["path"]), request["sheets"])
-        answer = {"error": "megabytes in memory" if too_large else "unreadable", "facts": [str(error), *place]}
+    path = Path(request["path"])
+    with _facts_of(path) as facts:
+        try:
+            answer = read(path, request, facts)
+            answer["heads"] = heads_of_others(path, answer)
+        except SheetError as sheet_error:
+            answer = {"error": sheet_error.args[0], "facts": sheet_error.args[1:]}
+        except calamine.PasswordError:
+            answer = {"error": "encrypted", "facts": []}
+        except (calamine.CalamineError, OSError, ParseError, KeyError, IndexError, ValueError) as error:
+            too_large = "limit exceeded" in str(error)
+            place = [] if too_large else _place_of_damage(facts, request["sheets"])
+            answer = {"error": "megabytes in memory" if too_large else "unreadable", "facts": [str(error), *place]}
     sys.stdout.write(json.dumps(answer))
 
 
@@ -81,22 +82,21 @@ def _limit(name: str, value: int) -> None:
         resource.setrlimit(limit, (value, hard))
 
 
-def read(request: dict[str, Any]) -> dict[str, Any]:
+def read(path: Path, request: dict[str, Any], facts: Facts | None) -> dict[str, Any]:
     """Write the cells of each sheet to a file in `request["folder"]`, two columns for each: text, and other values.
 
     `request["sheets"]` are the names, None for the first sheet with cells, or `*` for all with cells. Returns the names
-    of all sheets, and for each sheet that was read its name, file, first column, blocks between blank rows, and merged
-    ranges as first row, first column, last row, last column, counted from 0.
+    of all sheets, and for each sheet that was read its name, file, first column, blocks between blank rows, merged
+    ranges as first row, first column, last row, last column, counted from 0, and what `facts` tell of it.
     """
-    path = Path(request["path"])
     try:
-        return _read(path, request)
+        return _read(path, request, facts)
     except calamine.PasswordError:
         raise
     except calamine.CalamineError:
         if path.suffix not in (".ods", *_OPEN_XML):
             raise
-        return _read(_simplified(path, Path(request["folder"], f"simplified{path.suffix}")), request)
+        return _read(_simplified(path, Path(request["folder"], f"simplified{path.suffix}")), request, facts)
 
 
 def _simplified(path: Path, target: Path) -> Path:
@@ -116,13 +116,14 @@ def _simplified(path: Path, target: Path) -> Path:
     return target
 
 
-def _read(path: Path, request: dict[str, Any]) -> dict[str, Any]:
-    with calamine.CalamineWorkbook.from_path(path) as workbook, _facts_of(path) as facts:
-        names = [sheet.name for sheet in workbook.sheets_metadata if sheet.typ == calamine.SheetTypeEnum.WorkSheet]
-        visible = _visible(workbook)
+def _read(path: Path, request: dict[str, Any], facts: Facts | None) -> dict[str, Any]:
+    with calamine.CalamineWorkbook.from_path(path) as workbook:
+        sheets = workbook.sheets_metadata
+        names = [sheet.name for sheet in sheets if sheet.typ == calamine.SheetTypeEnum.WorkSheet]
+        visible = {sheet.name for sheet in sheets if sheet.visible == calamine.SheetVisibleEnum.Visible}
         read = []
         rows = 0
-        for number, sheet in enumerate(_sheets(workbook, request["sheets"], names)):
+        for number, sheet in enumerate(_sheets(workbook, request["sheets"], names, visible)):
             rows += sheet.height
             if sheet.width > request["max_columns"]:
                 raise SheetError("columns")
@@ -139,18 +140,14 @@ def _read(path: Path, request: dict[str, Any]) -> dict[str, Any]:
             ]
             place = {"sheet": sheet.name, "is_hidden": sheet.name not in visible, "path": str(target), "left": left}
             read.append({**place, "blocks": blocks, "merged": merged})
+        _add_marks(facts, read)
         return {"sheets": names, "read": read}
 
 
-def _visible(workbook: calamine.CalamineWorkbook) -> set[str]:
-    return {sheet.name for sheet in workbook.sheets_metadata if sheet.visible == calamine.SheetVisibleEnum.Visible}
-
-
-def _place_of_damage(path: Path, requested: list[str] | None) -> Sequence[str]:
+def _place_of_damage(workbook: Facts | None, requested: list[str] | None) -> Sequence[str]:
     """Return the sheet that is damaged, and its cell, which may be empty; nothing if that cannot be told."""
-    if path.suffix in _OPEN_XML:
-        with zipfile.ZipFile(path) as archive, suppress(KeyError, ValueError, ParseError):
-            workbook = OpenXmlWorkbook(archive)
+    if isinstance(workbook, OpenXmlWorkbook):
+        with suppress(KeyError, ValueError, ParseError):
             return workbook.place_of_damage(workbook.sheets if requested in (None, ["*"]) else requested or ()) or ()
     return ()
 
@@ -184,18 +181,16 @@ def _percentages(workbook: Facts | None, sheet: str) -> Iterator[tuple[int, int]
             yield from workbook.percentages(sheet)
 
 
-def _add_marks(path: Path, read: list[dict[str, Any]]) -> None:
+def _add_marks(workbook: Facts | None, read: list[dict[str, Any]]) -> None:
     """Add the number of hidden rows and of cells with an error to each sheet of an .xlsx workbook."""
-    if path.suffix not in _OPEN_XML:
-        return
-    with zipfile.ZipFile(path) as archive, suppress(*_DAMAGED):
-        workbook = OpenXmlWorkbook(archive)
-        for sheet in read:
-            sheet["epoch"] = workbook.epoch.isoformat()
-            marks = workbook.marks(sheet["sheet"])
-            sheet["hidden_rows"], sheet["errors"] = marks.hidden, marks.errors
-            sheet["formulas"] = marks.without_result + marks.zeros
-            sheet["summaries"] = workbook.summaries(sheet["sheet"]) if sheet["formulas"] else []
+    if isinstance(workbook, OpenXmlWorkbook):
+        with suppress(*_DAMAGED):
+            for sheet in read:
+                sheet["epoch"] = workbook.epoch.isoformat()
+                marks = workbook.marks(sheet["sheet"])
+                sheet["hidden_rows"], sheet["errors"] = marks.hidden, marks.errors
+                sheet["formulas"] = marks.without_result + marks.zeros
+                sheet["summaries"] = workbook.summaries(sheet["sheet"]) if sheet["formulas"] else []
 
 
 def heads_of_others(path: Path, answer: dict[str, Any]) -> dict[str, list[list[str]]]:
@@ -232,7 +227,7 @@ def _write(rows: Iterator[tuple[str, ...]], path: Path) -> tuple[Block, ...]:
 
 
 def _sheets(
-    workbook: calamine.CalamineWorkbook, requested: list[str] | None, names: list[str]
+    workbook: calamine.CalamineWorkbook, requested: list[str] | None, names: list[str], visible: set[str]
 ) -> Iterator[calamine.CalamineSheet]:
     """Yield the requested sheets, all with cells for `*`, else the first with cells; visible sheets come first."""
     if requested not in (None, ["*"]):
@@ -244,7 +239,6 @@ def _sheets(
                 raise SheetError("empty", name)
             yield sheet
         return
-    visible = _visible(workbook)
     is_found = False
     for name in sorted(names, key=lambda name: name not in visible):
         sheet = workbook.get_sheet_by_name(name)

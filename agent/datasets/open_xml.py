@@ -47,10 +47,10 @@ PERCENTS = {"9": "0%", "10": "0.00%"}
 class Marks(NamedTuple):
     """The number of hidden rows of a worksheet, of cells with an error, and of formulas without a result or with 0."""
 
-    hidden: int = 0
-    errors: int = 0
-    without_result: int = 0
-    zeros: int = 0
+    hidden: int
+    errors: int
+    without_result: int
+    zeros: int
 
 
 class OpenXmlWorkbook:
@@ -88,9 +88,13 @@ class OpenXmlWorkbook:
 
     def marks(self, name: str) -> Marks:
         """Return the marks of a sheet; results of 0 count only if the workbook is to be calculated on opening."""
-        marks = Marks()
+        # Most worksheets have none of them, and a text is found faster than a pattern.
+        patterns = ((b' hidden="', _HIDDEN), (b' t="e"', _ERROR), (b"<f", _NO_RESULT), (b"</f><v>0<", _ZERO_RESULT))
+        counts = [0] * len(patterns)
         for data in self._chunks(name):
-            marks = _added(marks, data)
+            for at, (text, pattern) in enumerate(patterns):
+                counts[at] += len(pattern.findall(data)) if text in data else 0
+        marks = Marks(*counts)
         return marks if self._is_calculated_later else marks._replace(zeros=0)
 
     def summaries(self, name: str) -> list[int]:
@@ -194,13 +198,6 @@ def _elements(file: IO[bytes], names: tuple[str, ...]) -> Iterator[Element]:
 
 def _local(element: Element) -> str:
     return element.tag.rpartition("}")[2]
-
-
-def _added(marks: Marks, data: bytes) -> Marks:
-    # Most worksheets have none of them, and a text is found faster than a pattern.
-    patterns = ((b' hidden="', _HIDDEN), (b' t="e"', _ERROR), (b"<f", _NO_RESULT), (b"</f><v>0<", _ZERO_RESULT))
-    found = (len(pattern.findall(data)) if text in data else 0 for text, pattern in patterns)
-    return Marks(*map(sum, zip(marks, found, strict=True)))
 
 
 def _is_summary(formula: bytes, letters: bytes, row: int) -> bool:
