@@ -17,7 +17,7 @@ from datasphinx.agent.datasets.excel import read_sheets
 from datasphinx.agent.datasets.header import HeaderFinder, find_header
 from datasphinx.agent.datasets.json_file import JsonRows, read_json, read_rows
 from datasphinx.agent.datasets.limits import Loading
-from datasphinx.agent.datasets.options import ALL_SHEETS, DETECT, LoadOptions
+from datasphinx.agent.datasets.options import ALL_SHEETS, DETECT, LoadOptions, option_invalid
 from datasphinx.agent.datasets.readers import reader_of, readers
 from datasphinx.agent.datasets.reshape import period_columns, reshape
 from datasphinx.agent.datasets.sections import notes_below
@@ -161,11 +161,7 @@ def load(job: Job, options: LoadOptions = DETECT) -> Dataset:
         files = read_sheets(path, sheets, job.folder, job.loading)
         return _load_cells(job, kind, files if sheets else _with_table(job, files), options, [])
     if options.sheet or options.sheets:
-        raise FileNotLoaded(
-            "load_option_invalid",
-            option="sheet" if options.sheet else "sheets",
-            reason=Message("option_needs_workbook"),
-        )
+        raise option_invalid("sheet" if options.sheet else "sheets", "option_needs_workbook")
     if kind == "csv":
         text, warnings = detect_text_file(path, name, job.folder, options)
         return _load_cells(job, kind, [text], options, warnings)
@@ -261,7 +257,7 @@ def _share_names(blocks: Sequence[Block], others: Sequence[Block]) -> bool:
 def _refuse(options: LoadOptions, names: Sequence[str], code: str) -> None:
     for name in names:
         if getattr(options, name) is not None:
-            raise FileNotLoaded("load_option_invalid", option=name, reason=Message(code))
+            raise option_invalid(name, code)
 
 
 def _load_cells(
@@ -379,11 +375,7 @@ def _choose(found: Sequence[FoundTable], options: LoadOptions) -> list[int]:
     if options.tables:
         count = max(1, len(found))
         if unknown := [number for number in options.tables if number > count]:
-            raise FileNotLoaded(
-                "load_option_invalid",
-                option="tables",
-                reason=Message("option_table_unknown", number=unknown[0], count=count),
-            )
+            raise option_invalid("tables", "option_table_unknown", number=unknown[0], count=count)
         return [number - 1 for number in dict.fromkeys(options.tables)] if found else []
     return [max(range(len(found)), key=lambda number: found[number].cells)] if found else []
 

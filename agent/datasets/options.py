@@ -1,14 +1,16 @@
 """The options for loading a file: the same in the tool, the command line, Python and HTTP."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from datasphinx.agent.datasets.encoding import check_encoding
-from datasphinx.agent.errors import InputInvalid
+from datasphinx.agent.errors import FileNotLoaded, InputInvalid
+from datasphinx.agent.messages import Message
 
 _MAX_COLUMNS = 2000
+_SHOWN_NAMES = 30
 COLUMN_KINDS = (
     "text", "number", "number_point", "number_comma", "currency", "boolean", "date", "date_day_first",
     "date_month_first", "timestamp", "time",
@@ -122,3 +124,20 @@ def problem_of(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_context=False)[0]
     place = ".".join(map(str, first["loc"]))
     return f"{place}: {first['msg']}".removeprefix(": ")
+
+
+def option_invalid(option: str, code: str, **facts: Any) -> FileNotLoaded:
+    """Return the error for an option that does not fit the file; the message `code` says why."""
+    return FileNotLoaded("load_option_invalid", option=option, reason=Message(code, **facts))
+
+
+def place_of_column(names: Sequence[str], option: str, name: str) -> int:
+    """Return the place of the column `name` that an option names; the case of letters does not matter.
+
+    Raises:
+        FileNotLoaded: There is no such column.
+    """
+    for place, existing in enumerate(names):
+        if existing.casefold() == name.casefold():
+            return place
+    raise option_invalid(option, "option_column_unknown", column=name, columns=", ".join(names[:_SHOWN_NAMES]))

@@ -5,11 +5,9 @@ from collections.abc import Sequence
 
 from datasphinx.agent.core.duckdb_text import quote_name
 from datasphinx.agent.datasets.dataset import Warning
-from datasphinx.agent.datasets.options import LoadOptions, Unpivot
+from datasphinx.agent.datasets.options import LoadOptions, Unpivot, option_invalid, place_of_column
 from datasphinx.agent.datasets.periods import dates_of, is_period, is_year, quarter_of
 from datasphinx.agent.datasets.workspace import Workspace
-from datasphinx.agent.errors import FileNotLoaded
-from datasphinx.agent.messages import Message
 
 _SEPARATORS = ("\n", ";", "；", "|", "┋", "、", "，", ",", "/")
 _SAMPLE = 1000
@@ -23,9 +21,7 @@ def reshape(work: Workspace, table: str, options: LoadOptions) -> list[Warning]:
     Raises:
         FileNotLoaded: An option names a column that does not exist or a new name that is taken.
     """
-    warnings = []
-    for column, separator in (options.split or {}).items():
-        warnings.append(_split(work, table, _resolve(work, table, "split", column), separator))
+    warnings = [_split(work, table, column, separator) for column, separator in (options.split or {}).items()]
     if options.unpivot:
         warnings += _unpivot(work, table, options.unpivot)
     return warnings
@@ -37,25 +33,14 @@ def period_columns(names: Sequence[str]) -> list[str]:
     return found if len(found) >= 3 else []
 
 
-def _resolve(work: Workspace, table: str, option: str, name: str) -> str:
-    names = [column for column, _ in work.columns(quote_name(table))]
-    for existing in names:
-        if existing.casefold() == name.casefold():
-            return existing
-    columns = ", ".join(names[:_SHOWN_NAMES])
-    raise FileNotLoaded(
-        "load_option_invalid", option=option, reason=Message("option_column_unknown", column=name, columns=columns)
-    )
-
-
 def _split(work: Workspace, table: str, column: str, separator: str) -> Warning:
-    place, quoted = quote_name(table), quote_name(column)
-    separator = separator or _separator(work, place, quoted)
+    place = quote_name(table)
     columns = work.columns(place)
-    if dict(columns)[column] != "VARCHAR":
-        raise FileNotLoaded(
-            "load_option_invalid", option="split", reason=Message("option_column_not_text", column=column)
-        )
+    column, kind = columns[place_of_column([name for name, _ in columns], "split", column)]
+    quoted = quote_name(column)
+    separator = separator or _separator(work, place, quoted)
+    if kind != "VARCHAR":
+        raise option_invalid("split", "option_column_not_text", column=column)
     before = work.run(f"SELECT count(*) FROM {place}")[0][0]
     row = "" if any(name == "row" for name, _ in columns) else "rowid + 1 AS row, "
     parts = f"list_filter(list_transform(string_split({quoted}, ?), lambda part: trim(part)), lambda part: part <> '')"
@@ -86,20 +71,15 @@ def _unpivot(work: Workspace, table: str, options: Unpivot) -> list[Warning]:
     if options.columns is None:
         columns = period_columns(list(schema))
         if not columns:
-            raise FileNotLoaded(
-                "load_option_invalid",
-                option="unpivot",
-                reason=Message("option_no_periods", columns=", ".join(list(schema)[:_SHOWN_NAMES])),
-            )
+            raise option_invalid("unpivot", "option_no_periods", columns=", ".join(list(schema)[:_SHOWN_NAMES]))
     else:
-        columns = [_resolve(work, table, "unpivot", name) for name in options.columns]
+        names = list(schema)
+        columns = [names[place_of_column(names, "unpivot", name)] for name in options.columns]
     others = [name for name in schema if name not in columns]
     taken = {name.casefold() for name in others}
     for new in (options.name, options.value):
         if new.casefold() in taken or options.name.casefold() == options.value.casefold():
-            raise FileNotLoaded(
-                "load_option_invalid", option="unpivot", reason=Message("option_name_taken", column=new)
-            )
+            raise option_invalid("unpivot", "option_name_taken", column=new)
     kinds = {schema[name] for name in columns}
     kind = kinds.pop() if len(kinds) == 1 else "DOUBLE" if kinds <= {*_NUMBERS} else "VARCHAR"
     before = work.run(f"SELECT count(*) FROM {place}")[0][0]

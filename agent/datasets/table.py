@@ -15,20 +15,18 @@ from datasphinx.agent.datasets.header import Header, column_names
 from datasphinx.agent.datasets.json_file import JsonRows
 from datasphinx.agent.datasets.limits import Loading
 from datasphinx.agent.datasets.numbers import Mark
-from datasphinx.agent.datasets.options import LoadOptions
+from datasphinx.agent.datasets.options import LoadOptions, place_of_column
 from datasphinx.agent.datasets.sections import fill_sections, find_sections, notes_below
 from datasphinx.agent.datasets.text_file import CellFile, Head
 from datasphinx.agent.datasets.totals import TotalRow, find_totals
 from datasphinx.agent.datasets.workspace import Workspace
 from datasphinx.agent.errors import FileNotLoaded
-from datasphinx.agent.messages import Message
 
 _MAX_LINE = 1_000_000
 """In bytes; DuckDB allocates a buffer of sixteen times this size."""
 
 _SHOWN_TOTALS = 5
 _MAX_FOOTER, _MIN_FOOTER_COLUMNS = 3, 3
-_SHOWN_NAMES = 30
 _MAX_LABELS = 60
 _MIN_REPEATED = 2
 """A table with fewer columns may have a row like its header."""
@@ -169,8 +167,8 @@ def make_table(
         warnings.append(Warning("merged_cells", "", {"count": filled_down}))
     if options.sections is not False:
         warnings += _move_sections(work, parts, offsets, layout, columns, names)
-    kinds = {_place(names, "types", name): kind for name, kind in (options.types or {}).items()}
-    fill_places = [_place(names, "fill_down", name) for name in options.fill_down or ()]
+    kinds = {place_of_column(names, "types", name): kind for name, kind in (options.types or {}).items()}
+    fill_places = [place_of_column(names, "fill_down", name) for name in options.fill_down or ()]
     rows = work.run(f"SELECT count(*) FROM {STAGING}")[0][0]
     if not rows:
         raise FileNotLoaded("file_empty", file=loading.file, where=f" ({first.sheet})" if first.sheet else "")
@@ -207,18 +205,6 @@ def make_table(
         warnings=(*report.warnings, *warnings),
     )
     return WrittenTable(schema, rows, report)
-
-
-def _place(names: Sequence[str], option: str, name: str) -> int:
-    """Return the place of the column `name` that an option names; the case of letters does not matter."""
-    for place, existing in enumerate(names):
-        if existing.casefold() == name.casefold():
-            return place
-    raise FileNotLoaded(
-        "load_option_invalid",
-        option=option,
-        reason=Message("option_column_unknown", column=name, columns=", ".join(names[:_SHOWN_NAMES])),
-    )
 
 
 def _read(work: Workspace, parts: Sequence[Part], layout: Layout) -> tuple[int, list[int]]:
