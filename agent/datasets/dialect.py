@@ -137,7 +137,7 @@ def has_stray_quotes(lines: Iterable[str], dialect: Dialect, width: int) -> bool
 
     try:
         for _ in csv.reader(noted(), strict=True, **dialect.arguments):
-            if len(read) > 1 and _are_rows(read, dialect, width):
+            if len(read) > 1 and _are_rows(read, dialect.delimiter, width):
                 return True
             read.clear()
     except csv.Error:
@@ -145,8 +145,8 @@ def has_stray_quotes(lines: Iterable[str], dialect: Dialect, width: int) -> bool
     return False
 
 
-def read_tolerantly(lines: Iterable[str], dialect: Dialect, width: int) -> Iterator[tuple[list[str], bool]]:
-    """Yield the rows, and whether a quotation mark in one was read as a letter.
+def read_tolerantly(lines: Iterable[str], delimiter: str, width: int) -> Iterator[tuple[list[str], bool]]:
+    """Yield the rows of a file with double quotes, and whether a quotation mark in one was read as a letter.
 
     A cell ends at a quotation mark that a delimiter or the end of the line follows. A mark that has no such partner, or
     only one beyond lines that are rows themselves, is a letter.
@@ -157,7 +157,7 @@ def read_tolerantly(lines: Iterable[str], dialect: Dialect, width: int) -> Itera
         if line is None:
             return
         record = [line]
-        cells, is_open, is_odd = _split(line, dialect)
+        cells, is_open, is_odd = _split(line, delimiter)
         while is_open and len(record) < _MAX_SPAN:
             below = waiting[len(record) - 1] if len(record) <= len(waiting) else next(source, None)
             if below is None:
@@ -165,56 +165,35 @@ def read_tolerantly(lines: Iterable[str], dialect: Dialect, width: int) -> Itera
             if len(record) > len(waiting):
                 waiting.append(below)
             record.append(below)
-            if dialect.quote in below:
-                cells, is_open, is_odd = _split("".join(record), dialect)
-        if is_open or (len(record) > 1 and _are_rows(record, dialect, width)):
-            cells, is_odd = _split_plainly(line, dialect), True
+            if '"' in below:
+                cells, is_open, is_odd = _split("".join(record), delimiter)
+        if is_open or (len(record) > 1 and _are_rows(record, delimiter, width)):
+            cells, is_odd = _split_plainly(line, delimiter), True
         else:
             for _ in record[1:]:
                 waiting.popleft()
         yield cells, is_odd
 
 
-def _are_rows(lines: Sequence[str], dialect: Dialect, width: int) -> bool:
+def _are_rows(lines: Sequence[str], delimiter: str, width: int) -> bool:
     """Return whether each line is a row of its own if quotation marks are letters."""
-    return width > 1 and all(len(_split_plainly(line, dialect)) == width for line in lines)
+    return width > 1 and all(len(_split_plainly(line, delimiter)) == width for line in lines)
 
 
-def _split_plainly(line: str, dialect: Dialect) -> list[str]:
-    return line.rstrip("\r\n").split(dialect.delimiter)
+def _split_plainly(line: str, delimiter: str) -> list[str]:
+    return line.rstrip("\r\n").split(delimiter)
 
 
-def _split(record: str, dialect: Dialect) -> tuple[list[str], bool, bool]:
+def _split(record: str, delimiter: str) -> tuple[list[str], bool, bool]:
     """Return the cells of a record, whether a quotation mark is open at its end, and whether one is a letter."""
-    delimiter, quote = dialect.delimiter, dialect.quote
-    text = record.rstrip("\r\n")
-    cells: list[str] = []
-    is_odd = False
-    place = 0
-    while True:
-        if text.startswith(quote, place):
-            cell, place, closed, odd = _quoted(text, place + 1, dialect)
-            is_odd = is_odd or odd
-            if not closed:
-                return cells, True, is_odd
-        else:
-            end = text.find(delimiter, place)
-            end = len(text) if end < 0 else end
-            cell, place = text[place:end], end
-        cells.append(cell)
-        if place >= len(text):
+    end = re.escape(delimiter)
+    pattern = re.compile(rf'"((?:""|"(?![{end}\r\n]|\Z)|[^"])*+)"|(?!")[^{end}]*+')
+    text, cells, is_odd, place = record.rstrip("\r\n"), list[str](), False, 0
+    while cell := pattern.match(text, place):
+        quoted = cell[1]
+        is_odd = is_odd or (quoted is not None and '"' in quoted.replace('""', ""))
+        cells.append(cell[0] if quoted is None else quoted.replace('""', '"'))
+        place = cell.end() + 1
+        if place > len(text):
             return cells, False, is_odd
-        place += 1
-
-
-def _quoted(text: str, start: int, dialect: Dialect) -> tuple[str, int, bool, bool]:
-    """Return a cell in quotation marks, the place after it, whether it is closed, and whether a mark is a letter."""
-    quote, place, is_odd = dialect.quote, start, False
-    while (end := text.find(quote, place)) >= 0:
-        if text.startswith(quote, end + 1):
-            place = end + 2
-        elif end + 1 == len(text) or text[end + 1] in (dialect.delimiter, "\r", "\n"):
-            return text[start:end].replace(quote * 2, quote), end + 1, True, is_odd
-        else:
-            place, is_odd = end + 1, True
-    return "", len(text), False, is_odd
+    return cells, True, is_odd

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
+from typing import TextIO
 
 from datasphinx.agent.datasets.blocks import Block, BlockScanner, Cell, Region, cells_of
 from datasphinx.agent.datasets.dataset import Warning
@@ -71,6 +72,10 @@ class CellFile:
     cropped_from: "CellFile | None" = None
     """The whole file, if this is a region of it."""
 
+    def open(self) -> TextIO:
+        """Open the file for reading as text with its own line ends."""
+        return self.path.open(encoding=self.encoding, errors="replace", newline="")
+
     @property
     def whole(self) -> "CellFile":
         """The file of the user."""
@@ -105,14 +110,15 @@ def detect_text_file(path: Path, name: str, folder: Path, options: LoadOptions) 
         FileUnreadable: The file is not text.
     """
     encoding, is_guessed = (options.encoding, False) if options.encoding else encoding_of(path)
-    lines = _lines(path, encoding, name)
+    found = CellFile(path, encoding, options.delimiter or "")
+    lines = _lines(found, name)
     dialect = detect_dialect(lines, options.delimiter)
     warnings = [Warning("encoding_guessed", "", {"encoding": encoding})] if is_guessed else []
-    found = CellFile(path, encoding, dialect.delimiter)
+    found = replace(found, delimiter=dialect.delimiter)
     width = usual_width(lines, dialect)
     with path.open("rb") as raw:
         has_quotes = any(dialect.quote.encode() in data for data in iter(partial(raw.read, _CHUNK), b""))
-    with path.open(encoding=encoding, errors="replace", newline="") as file:
+    with found.open() as file:
         is_stray = has_quotes and dialect.is_standard and has_stray_quotes(file, dialect, width)
     if is_stray or not dialect.is_standard:
         target = folder / "text.csv"
@@ -130,15 +136,12 @@ def detect_text_file(path: Path, name: str, folder: Path, options: LoadOptions) 
 def _write_standard(cell_file: CellFile, dialect: Dialect, width: int, target: Path) -> int:
     """Write the rows of a file with commas and doubled quotes; return the number of rows with stray quotes."""
     stray = 0
-    with (
-        cell_file.path.open(encoding=cell_file.encoding, errors="replace", newline="") as source,
-        target.open("w", encoding="utf-8", newline="") as file,
-    ):
+    with cell_file.open() as source, target.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)
         if not dialect.is_standard:
             writer.writerows(read_rows(source, dialect))
             return 0
-        for row, is_odd in read_tolerantly(source, dialect, width):
+        for row, is_odd in read_tolerantly(source, dialect.delimiter, width):
             writer.writerow(row)
             stray += is_odd
     return stray
@@ -146,7 +149,7 @@ def _write_standard(cell_file: CellFile, dialect: Dialect, width: int, target: P
 
 def _blocks(cell_file: CellFile) -> tuple[Block, ...]:
     scanner = BlockScanner(1)
-    with cell_file.path.open(encoding=cell_file.encoding, errors="replace", newline="") as file:
+    with cell_file.open() as file:
         try:
             for row in csv.reader(file, delimiter=cell_file.delimiter):
                 scanner.add(row)
@@ -155,13 +158,13 @@ def _blocks(cell_file: CellFile) -> tuple[Block, ...]:
     return scanner.blocks()
 
 
-def _lines(path: Path, encoding: str, name: str) -> list[str]:
+def _lines(cell_file: CellFile, name: str) -> list[str]:
     """Return the first lines with their line ends, without an incomplete last one."""
     try:
-        with path.open(encoding=encoding, errors="replace", newline="") as file:
+        with cell_file.open() as file:
             text = file.read(_HEAD_CHARS)
     except UnicodeError as error:
-        raise FileUnreadable(name, Message("not_text_in_encoding", encoding=encoding)) from error
+        raise FileUnreadable(name, Message("not_text_in_encoding", encoding=cell_file.encoding)) from error
     lines = list(io.StringIO(text, newline=""))
     if len(text) == _HEAD_CHARS:
         lines.pop()
@@ -176,7 +179,7 @@ def read_head(cell_file: CellFile, name: str) -> Head:
     Raises:
         FileUnreadable: The rows cannot be parsed.
     """
-    lines = _lines(cell_file.path, cell_file.encoding, name)
+    lines = _lines(cell_file, name)
     reader = csv.reader(lines, delimiter=cell_file.delimiter)
     rows: list[tuple[Cell, ...]] = []
     numbers, ends = list[int](), list[int]()
@@ -200,7 +203,7 @@ def first_and_last_rows(cell_file: CellFile, first: int, last: int) -> list[tupl
     """Return the first and the last rows with cells, each with its number from 1."""
     rows: list[tuple[int, tuple[str, ...]]] = []
     tail: deque[tuple[int, tuple[str, ...]]] = deque(maxlen=last)
-    with cell_file.path.open(encoding=cell_file.encoding, errors="replace", newline="") as file:
+    with cell_file.open() as file:
         for number, fields in enumerate(csv.reader(file, delimiter=cell_file.delimiter), 1):
             if any(map(str.strip, fields)):
                 row = (number, tuple(cell.text for cell in cells_of(fields, paired=cell_file.paired)))
@@ -212,10 +215,7 @@ def crop(cell_file: CellFile, region: Region, target: Path) -> CellFile:
     """Write the cells of a region of `cell_file` to `target` and return them as a file of their own."""
     step = 2 if cell_file.paired else 1
     fields = slice(region.left * step, (region.right + 1) * step)
-    with (
-        cell_file.path.open(encoding=cell_file.encoding, errors="replace", newline="") as source,
-        target.open("w", encoding="utf-8", newline="") as file,
-    ):
+    with cell_file.open() as source, target.open("w", encoding="utf-8", newline="") as file:
         rows = csv.reader(source, delimiter=cell_file.delimiter)
         writer = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)
         width = (region.right - region.left + 1) * step
