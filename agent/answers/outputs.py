@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from datasphinx.agent.answers.answer import Answer
@@ -71,7 +70,6 @@ def compose_answer(
     proposed_chart = asked_chart(main, question, chart_form or {}, summary["keys"], language)
     chart = charts[0] if charts else proposed_chart or chart_of(main, question, chart_form, summary["keys"], language)
     output_type = choose_output_type(main, requested, chart, proposed)
-    form = _Form(output_type, language)
     sentence, written = worded(main), ""
     if narrated and (
         has_text or (not sentence and output_type == "string" and main["rows"] and not _is_single_value(main))
@@ -81,10 +79,9 @@ def compose_answer(
     if output_type == "string" and not (requested or written or sentence or _is_single_value(main)):
         # A model has proposed a text, and none has been written: the values are rows.
         output_type = _natural_type(main)
-        form = _Form(output_type, language)
-    text = logged = written or form.text(main, sentence)
+    text = logged = written or _form_text(main, sentence, output_type, language)
     if main.get("secret") and not written:
-        logged = form.text(masked(main), worded(masked(main)))
+        logged = _form_text(masked(main), worded(masked(main)), output_type, language)
     shown = charts or [one for one in [proposed_chart or (output_type == "plot" and chart)] if one]
     answer = Answer(
         text,
@@ -104,42 +101,33 @@ def compose_answer(
     return answer
 
 
-@dataclass(frozen=True)
-class _Form:
-    """The form of the text of an answer."""
+def _form_text(result: Result, sentence: str, output_type: OutputType, language: Language) -> str:
+    """Return `sentence` with the table of `result` unless the output has none; without one, the plain form."""
+    if not result["rows"]:
+        return sentence or render("no_rows", language)
+    if sentence and (_is_single_value(result) or output_type == "string"):
+        return sentence
+    if _is_single_value(result):
+        return _value_text(result, language)
+    if output_type == "string":
+        comma, count = CONVENTIONS[language].comma, len(result["rows"])
+        names = [axis_title(name, language) for name in result["columns"]]
+        lines = [comma.join(row) for row in [names, *format_rows(result, language, SHORT_TABLE_ROWS)]]
+        more = [row_count(SHORT_TABLE_ROWS, count, language)] if count > SHORT_TABLE_ROWS else []
+        return "\n".join([*lines, *more])
+    table = markdown_table(result, language)
+    return f"{sentence}\n\n{table}" if sentence else table
 
-    output_type: OutputType
-    language: Language
 
-    def text(self, result: Result, sentence: str) -> str:
-        """Return `sentence` with the table of `result` unless the output has none; without one, the plain form."""
-        if not result["rows"]:
-            return sentence or render("no_rows", self.language)
-        if sentence and (_is_single_value(result) or self.output_type == "string"):
-            return sentence
-        if _is_single_value(result):
-            return self._value(result)
-        if self.output_type == "string":
-            names = (axis_title(name, self.language) for name in result["columns"])
-            return "\n".join([CONVENTIONS[self.language].comma.join(names), *self._lines(result)])
-        table = markdown_table(result, self.language)
-        return f"{sentence}\n\n{table}" if sentence else table
-
-    def _lines(self, result: Result) -> list[str]:
-        """Return the first rows as text."""
-        comma, count = CONVENTIONS[self.language].comma, len(result["rows"])
-        lines = [comma.join(row) for row in format_rows(result, self.language, SHORT_TABLE_ROWS)]
-        return [*lines, row_count(len(lines), count, self.language)] if count > SHORT_TABLE_ROWS else lines
-
-    def _value(self, result: Result) -> str:
-        (name,), (value,) = result["columns"], result["rows"][0]
-        label = axis_title(name, self.language)
-        if value is None:
-            return render("answer_field", self.language, label=label, value=render("answer_no_value", self.language))
-        shown = format_value(value, formats_of(result)[0], self.language)
-        # The database names a column without an alias by its expression.
-        is_expression = re.search(r"\W", name.replace(" ", "")) is not None
-        return shown if is_expression else render("answer_field", self.language, label=label, value=shown)
+def _value_text(result: Result, language: Language) -> str:
+    (name,), (value,) = result["columns"], result["rows"][0]
+    label = axis_title(name, language)
+    if value is None:
+        return render("answer_field", language, label=label, value=render("answer_no_value", language))
+    shown = format_value(value, formats_of(result)[0], language)
+    # The database names a column without an alias by its expression.
+    is_expression = re.search(r"\W", name.replace(" ", "")) is not None
+    return shown if is_expression else render("answer_field", language, label=label, value=shown)
 
 
 def failure_text(failure: dict[str, Any], language: Language) -> str:

@@ -25,7 +25,6 @@ from datasphinx.agent.datasets.table import Layout, Part, WrittenTable, copy_jso
 from datasphinx.agent.datasets.tables import FoundTable, find_tables, holds_table, size_of
 from datasphinx.agent.datasets.text_file import (
     CellFile,
-    check_size,
     crop,
     detect_text_file,
     first_and_last_rows,
@@ -153,7 +152,8 @@ def load(job: Job, options: LoadOptions = DETECT) -> Dataset:
         StatementCancelled: Loading was cancelled.
     """
     path, name = job.upload.path, job.upload.name
-    check_size(path, job.loading)
+    if path.stat().st_size > job.loading.limits.max_bytes:
+        raise job.loading.too_large("bytes")
     kind = source_type_of(path, name)
     if kind == "excel":
         sheets = options.sheets or (options.sheet and (options.sheet,))

@@ -435,10 +435,9 @@ def _move_sections(
 
 def _fill_down(work: Workspace, cells: Cells) -> None:
     """Write the nearest filled cell above into each blank cell of a column."""
-    fields = [field for field in (f"t{cells.place}", f"v{cells.place}") if cells.paired or field[0] == "t"]
-    packed = ", ".join(f"{field} := {field}" for field in fields)
+    packed = ", ".join(f"{field} := {field}" for field in cells.fields)
     above = f"last_value(CASE WHEN {cells.is_filled} THEN struct_pack({packed}) END IGNORE NULLS) OVER (ORDER BY rowid)"
-    values = ", ".join(f"{field} = above.cell.{field}" for field in fields)
+    values = ", ".join(f"{field} = above.cell.{field}" for field in cells.fields)
     work.run(
         f"UPDATE {_RAW} AS target SET {values} FROM (SELECT rowid AS id, {above} AS cell FROM {STAGING}) AS above "
         "WHERE target.rowid = above.id AND above.cell IS NOT NULL"

@@ -259,9 +259,3 @@ def write_rest(cell_file: CellFile, start: int, target: Path, loading: Loading) 
             rest.write(text.replace("\0", "").encode())
             loading.report_progress("read", begin + (0.3 - begin) * min(1.0, source.tell() / size))
     return replaced, has_blank_lines
-
-
-def check_size(path: Path, loading: Loading) -> None:
-    """Check the size of a file before anything reads it."""
-    if path.stat().st_size > loading.limits.max_bytes:
-        raise loading.too_large("bytes")
