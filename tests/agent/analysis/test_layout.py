@@ -11,7 +11,7 @@ from datasphinx.agent.record.store import open_store
 from datasphinx.agent.replay import replay
 from datasphinx.agent.types import EmbeddedOptions
 from tests.agent.analysis.conftest import MakeAnalyst, ScriptedAnalyst, step
-from tests.agent.datasets.files import book
+from tests.agent.datasets.workbooks import book
 
 YEARS = "Population\nTown,2021,2022\nOslo,2100,2200\nRiga,2150,2170\nBonn,1900,2300\n"
 UNITS = (

@@ -5,13 +5,13 @@ import re
 from pathlib import Path
 from typing import Any
 
-import openpyxl
 import pytest
 
 from datasphinx.agent import errors
 from tests.agent.analysis.conftest import BY_ACCOUNT
 from tests.agent.cli.steps import DONE, step
 from tests.agent.datasets.documented import documented_examples
+from tests.agent.datasets.workbooks import book
 from tests.agent.tools.conftest import RETURNS
 from tests.support.commands import Run
 from tests.support.fake_openai import FakeOpenAI
@@ -23,13 +23,9 @@ BARS = {"chart_type": "bar", "x": "账号", "y": "returns"}
 @pytest.fixture
 def returns(tmp_path: Path) -> str:
     """The path of a workbook with a title above its header."""
-    book = openpyxl.Workbook()
-    book.active.title = "退货"
-    book.active.append(["退货统计"])
-    for line in RETURNS.splitlines():
-        book.active.append([int(cell) if cell.isdigit() else cell for cell in line.split(",")])
+    lines = ([int(cell) if cell.isdigit() else cell for cell in line.split(",")] for line in RETURNS.splitlines())
     path = tmp_path / "returns.xlsx"
-    book.save(path)
+    path.write_bytes(book(退货=[["退货统计"], *lines]))
     return str(path)
 
 
@@ -191,13 +187,8 @@ def loading(**options: object) -> list[str]:
 
 
 def test_files_are_read_with_the_options(model: FakeOpenAI, run: Run, tmp_path: Path) -> None:
-    book = openpyxl.Workbook()
-    book.remove(book.active)
-    for name, rows in {"Jan": [["a", "n"], ["x", 1]], "Feb": [["a", "n"], ["y", 2], ["Total", 2]]}.items():
-        sheet = book.create_sheet(name)
-        for row in rows:
-            sheet.append(row)
-    book.save(tmp_path / "months.xlsx")
+    months = book(Jan=[["a", "n"], ["x", 1]], Feb=[["a", "n"], ["y", 2], ["Total", 2]])
+    (tmp_path / "months.xlsx").write_bytes(months)
     counted = {"group_by": ["a", "n", "sheet"], "aggregations": [{"as": "rows", "agg": "count", "col": "*"}]}
     model.answers = [step("run_query", query=counted), step("finish", answer="Done.")]
     options = loading(sheets=["Jan", "Feb"], drop_totals=False, types={"n": "text"}, fill_down=["a"])

@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.agent.datasets.files import Cells, book, text
+from tests.agent.datasets.files import text
+from tests.agent.datasets.workbooks import Cells, book
 
 PAGE = Path(__file__).parents[3] / "tests/fixtures/load_options.md"
 HEADER = "| options | file | dataset |\n|---|---|---|\n"

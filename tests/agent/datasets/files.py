@@ -7,41 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
-import openpyxl
-
-from tests.agent.datasets.messy import workbook
-
-Cells = list[list[object]]
-
-
-def sheet(*rows: list[object], merge: tuple[str, ...] = (), at: tuple[int, int] = (1, 1)) -> bytes:
-    """A workbook with one sheet of these rows, of which the first begins at the row and column `at`."""
-
-    def build(page: Any) -> None:
-        place(page, list(rows), at)
-        for area in merge:
-            # `merge_cells` makes an object for each cell.
-            page.merged_cells.add(area)
-
-    return workbook(build)
-
-
-def place(page: Any, rows: Cells, at: tuple[int, int] = (1, 1)) -> None:
-    for row, cells in enumerate(rows, at[0]):
-        for column, value in enumerate(cells, at[1]):
-            if value is not None:
-                page.cell(row, column, value)
-
-
-def book(**sheets: Cells) -> bytes:
-    """A workbook with these sheets."""
-    made = openpyxl.Workbook()
-    made.remove(made.active)
-    for name, rows in sheets.items():
-        place(made.create_sheet(name), rows)
-    stream = io.BytesIO()
-    made.save(stream)
-    return stream.getvalue()
+from tests.agent.datasets.workbooks import Cells, book, sheet
 
 
 def text(*rows: list[object], delimiter: str = ",") -> bytes:

@@ -1,54 +1,24 @@
 """Messy spreadsheets with the expected dataset: types, rows, warnings by code and column, and the report."""
 
-import io
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 
-import openpyxl
 from openpyxl.worksheet.worksheet import Worksheet
 
-Rows = list[list[object]]
-SHOPS: Rows = [[f"S{at}", at, at % 3] for at in range(1, 21)]
+from tests.agent.datasets.workbooks import Cells, rows
+
+SHOPS: Cells = [[f"S{at}", at, at % 3] for at in range(1, 21)]
 
 
 @dataclass(frozen=True)
 class Messy:
     build: Callable[[Worksheet], None]
     schema: dict[str, str]
-    rows: Rows
+    rows: Cells
     warnings: set[tuple[str, str]] = field(default_factory=set)
     report: dict[str, object] = field(default_factory=dict)
     given: dict[str, object] = field(default_factory=dict)
-
-
-def workbook(build: Callable[[Worksheet], None]) -> bytes:
-    """The bytes of a workbook whose first sheet is made by `build`."""
-    book = openpyxl.Workbook()
-    build(book.active)
-    stream = io.BytesIO()
-    book.save(stream)
-    return stream.getvalue()
-
-
-def rows(*content: list[object], merge: tuple[str, ...] = ()) -> Callable[[Worksheet], None]:
-    """A maker of a sheet with these rows and merged ranges."""
-
-    def build(sheet: Worksheet) -> None:
-        for row, cells in enumerate(content, start=1):
-            for column, value in enumerate(cells, start=1):
-                if value is not None:
-                    sheet.cell(row, column, value)
-        for area in merge:
-            sheet.merge_cells(area)
-
-    return build
-
-
-def offset(sheet: Worksheet) -> None:
-    for row, cells in enumerate([["city", "people"], ["Kazan", 5], ["Tver", 7]], start=5):
-        for column, value in enumerate(cells, start=3):
-            sheet.cell(row, column, value)
 
 
 def several_sheets(sheet: Worksheet) -> None:
@@ -133,7 +103,8 @@ MESSY = {
         {"a": "BIGINT", "b": "BIGINT"}, [[1, 2], [3, 4]], report={"empty_rows": 2, "empty_columns": 1},
     ),
     "begins in C5": Messy(
-        offset, {"city": "VARCHAR", "people": "BIGINT"}, [["Kazan", 5], ["Tver", 7]], report={"header_row": 5},
+        rows(["city", "people"], ["Kazan", 5], ["Tver", 7], at=(5, 3)),
+        {"city": "VARCHAR", "people": "BIGINT"}, [["Kazan", 5], ["Tver", 7]], report={"header_row": 5},
     ),
     "several sheets": Messy(
         several_sheets, {"a": "BIGINT", "b": "BIGINT"}, [[1, 2]],

@@ -13,12 +13,11 @@ from datasphinx.agent.core.cancellation import Cancellation
 from datasphinx.agent.datasets.limits import Loading, LoadLimits
 from datasphinx.agent.datasets.workspace import workspace
 from datasphinx.agent.errors import StatementCancelled
-from tests.agent.datasets.messy import rows, workbook
+from tests.agent.datasets.workbooks import sheet
 
-BOOK = workbook(rows(["a", "b"], [1, 2], [3, 4]))
 FILES = {
     "a.csv": b"a,b\n1,x\n2,y\n",
-    "a.xlsx": BOOK,
+    "a.xlsx": sheet(["a", "b"], [1, 2], [3, 4]),
     "a.jsonl": b'{"a": 1}\n',
 }
 

@@ -2,20 +2,18 @@
 
 import io
 import re
-import zipfile
 from datetime import date
 
-import openpyxl
 import pytest
 from openpyxl.utils.datetime import CALENDAR_MAC_1904
 
 from tests.agent.datasets.binary_workbooks import ROWS, XLSB, xls, xls_of_percentages
-from tests.agent.datasets.messy import rows, workbook
 from tests.agent.datasets.open_documents import ods, table
+from tests.agent.datasets.workbooks import changed, rows, sheet, workbook
 
 FORMATS = {
-    "a.xlsx": workbook(rows(*ROWS)),
-    "a.xlsm": workbook(rows(*ROWS)),
+    "a.xlsx": sheet(*ROWS),
+    "a.xlsm": sheet(*ROWS),
     "a.xls": xls(),
     "a.xlsb": XLSB,
     "a.ods": ods(table([[("date", value) if isinstance(value, date) else value for value in row] for row in ROWS])),
@@ -61,23 +59,18 @@ def test_an_indented_open_document_is_read(load) -> None:
 
 @pytest.mark.parametrize("reference", ["A1", "A1:B2", "C5:D9", "A1:XFD1048576", ""])
 def test_a_wrong_dimension_of_a_sheet_hides_no_cells(reference, load) -> None:
-    stream = io.BytesIO()
-    with (
-        zipfile.ZipFile(io.BytesIO(workbook(rows(["shop", "sold"], ["Oslo", 1], ["Riga", 2])))) as source,
-        zipfile.ZipFile(stream, "w") as target,
-    ):
-        for name in source.namelist():
-            content = re.sub(rb'dimension ref="[^"]*"', b'dimension ref="%s"' % reference.encode(), source.read(name))
-            target.writestr(name, content)
+    dimension = b'dimension ref="%s"' % reference.encode()
+    content = changed(
+        sheet(["shop", "sold"], ["Oslo", 1], ["Riga", 2]),
+        lambda name, part: re.sub(rb'dimension ref="[^"]*"', dimension, part),
+    )
 
-    assert load("a.xlsx", stream.getvalue()).rows == [["Oslo", 1], ["Riga", 2]]
+    assert load("a.xlsx", content).rows == [["Oslo", 1], ["Riga", 2]]
 
 
 def test_day_numbers_count_from_the_first_day_of_the_workbook(load) -> None:
-    book, stream = openpyxl.Workbook(), io.BytesIO()
-    book.epoch = CALENDAR_MAC_1904
-    for row in (["Date", "n"], [40000, 1], [40010, 2]):
-        book.active.append(row)
-    book.save(stream)
+    def build(page) -> None:
+        page.parent.epoch = CALENDAR_MAC_1904
+        rows(["Date", "n"], [40000, 1], [40010, 2])(page)
 
-    assert load("a.xlsx", stream.getvalue()).rows == [["2013-07-07", 1], ["2013-07-17", 2]]
+    assert load("a.xlsx", workbook(build)).rows == [["2013-07-07", 1], ["2013-07-17", 2]]

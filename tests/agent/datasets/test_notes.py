@@ -15,8 +15,8 @@ from datasphinx.agent.datasets.notes import guesses_of, notes_of, option_for
 from datasphinx.agent.datasets.options import LoadOptions
 from datasphinx.agent.messages.en import TEXTS
 from tests.agent.datasets.conftest import Loaded
-from tests.agent.datasets.files import book, place, text
-from tests.agent.datasets.messy import workbook
+from tests.agent.datasets.files import text
+from tests.agent.datasets.workbooks import book, rows, workbook
 from tests.support.heavy import heavy
 
 CODES = {code.removeprefix("data_") for code in TEXTS if code.startswith("data_") and code != "data_missing"}
@@ -65,9 +65,9 @@ JAN, NOTES = [["account", "amount"], ["rent", 100], ["food", 50]], [["to do"], [
 
 def xls_book(**sheets: list[list[object]]) -> bytes:
     made, stream = xlwt.Workbook(), io.BytesIO()
-    for name, rows in sheets.items():
+    for name, content in sheets.items():
         page = made.add_sheet(name)
-        for at, row in enumerate(rows):
+        for at, row in enumerate(content):
             for column, cell in enumerate(row):
                 page.write(at, column, cell)
     made.save(stream)
@@ -125,7 +125,7 @@ def test_notes_below_a_table_are_told_whole(load: Callable[..., Loaded], blank: 
 
 def test_hidden_rows_and_errors_are_noted(load) -> None:
     def build(page) -> None:
-        place(page, [["a", "n"], ["x", 1], ["y", "#DIV/0!"], ["z", 4]])
+        rows(["a", "n"], ["x", 1], ["y", "#DIV/0!"], ["z", 4])(page)
         page.row_dimensions[3].hidden = True
 
     loaded = load("a.xlsx", workbook(build))

@@ -5,7 +5,8 @@ from pydantic import ValidationError
 
 from datasphinx.agent.datasets.options import LoadOptions
 from datasphinx.agent.errors import FileNotLoaded
-from tests.agent.datasets.files import book, sheet, text
+from tests.agent.datasets.files import text
+from tests.agent.datasets.workbooks import book, sheet
 from tests.support.errors import of_code
 
 HOSTILE = ["a'); DROP TABLE x; --", 'b" FROM y; --', "c?$1{}%s\\"]

@@ -12,7 +12,6 @@ from tempfile import TemporaryDirectory
 
 import duckdb
 import msoffcrypto.format.ooxml
-import openpyxl
 import pytest
 import xlwt
 from xlwt.CompoundDoc import XlsDoc
@@ -28,11 +27,11 @@ from datasphinx.agent.errors import (
 )
 from datasphinx.agent.messages import LANGUAGES
 from tests.agent.datasets.binary_workbooks import xls
-from tests.agent.datasets.messy import rows, workbook
 from tests.agent.datasets.open_documents import ENCRYPTED, ods, table
+from tests.agent.datasets.workbooks import book, changed, sheet, workbook
 from tests.support.errors import of_code
 
-PLAIN = workbook(rows(["a", "b"], [1, 2], [3, 4]))
+PLAIN = sheet(["a", "b"], [1, 2], [3, 4])
 
 
 def encrypted() -> bytes:
@@ -63,15 +62,10 @@ def other_zip() -> bytes:
 
 
 def far_cell() -> bytes:
-    book = openpyxl.Workbook()
-    book.active["A1"], book.active["XFD1048576"] = "a", "b"
-    stream = io.BytesIO()
-    book.save(stream)
-    return stream.getvalue()
+    def build(page) -> None:
+        page["A1"], page["XFD1048576"] = "a", "b"
 
-
-def empty_book() -> bytes:
-    return workbook(lambda sheet: None)
+    return workbook(build)
 
 
 def old_book(password_record: bytes = b"") -> bytes:
@@ -146,9 +140,9 @@ REFUSED = {
     "zip bomb that lies": ("a.xlsx", partial(bomb, 1000), "archive_suspicious"),
     "a cell in the last row and column": ("a.xlsx", far_cell(), "file_too_large"),
     "a cell that stands for very many": ("a.ods", repeated(1_048_576, 16_384), "file_too_large"),
-    "empty workbook": ("a.xlsx", empty_book(), "file_empty"),
+    "empty workbook": ("a.xlsx", workbook(lambda page: None), "file_empty"),
     "header alone": ("a.csv", b"a,b\n", "file_empty"),
-    "header alone in a workbook": ("a.xlsx", workbook(rows(["a", "b"])), "file_empty"),
+    "header alone in a workbook": ("a.xlsx", sheet(["a", "b"]), "file_empty"),
     "blank text": ("a.csv", b"\n\n , \n", "file_empty"),
 }
 """Name and content of a file, and the code of the error; content that takes time to make is a function."""
@@ -205,12 +199,10 @@ def test_limits_hold(limits, name, content, what, tmp_path) -> None:
 def test_a_workbook_that_takes_long_to_read_is_refused_after_its_cpu_time(tmp_path) -> None:
     registry = Registry(tmp_path, LoadLimits(cpu_s=1))
     numbers = "<row>" + "<c><v>1</v></c>" * 200 + "</row>"
-    with zipfile.ZipFile(io.BytesIO(PLAIN)) as small, zipfile.ZipFile(tmp_path / "long.xlsx", "w") as long:
-        for part in small.namelist():
-            sheet = f"<sheetData>{numbers * 10_000}</sheetData>".encode()
-            long.writestr(part, re.sub(rb"<sheetData>.*</sheetData>", sheet, small.read(part), flags=re.DOTALL))
+    cells = f"<sheetData>{numbers * 10_000}</sheetData>".encode()
+    long = changed(PLAIN, lambda name, part: re.sub(rb"<sheetData>.*</sheetData>", cells, part, flags=re.DOTALL))
     with pytest.raises(TooLarge) as raised:
-        registry.create(registry.add_file(tmp_path / "long.xlsx"))
+        registry.create(registry.add_stream(io.BytesIO(long), "long.xlsx"))
 
     assert (raised.value.what, raised.value.remedy) == ("seconds of CPU time to read", "Split it.")
 
@@ -301,21 +293,11 @@ def test_an_old_workbook_is_read(load) -> None:
     ],
 )
 def test_damage_is_told_with_sheet_and_cell(before: bytes, after: bytes, place: str, load, registry) -> None:
-    def fill(sheet) -> None:
-        for row in (["a", "b"], [1, 2], [3, 4]):
-            sheet.append(row)
-        data = sheet.parent.create_sheet("data")
-        for row in (["c", "d"], [1, 2.5], [3, 4.5]):
-            data.append(row)
-
-    content, changed = workbook(fill), io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(content)) as source, zipfile.ZipFile(changed, "w") as target:
-        for name in source.namelist():
-            part = source.read(name)
-            target.writestr(name, part.replace(before, after) if name.endswith("sheet2.xml") else part)
+    made = book(Sheet=[["a", "b"], [1, 2], [3, 4]], data=[["c", "d"], [1, 2.5], [3, 4.5]])
+    content = changed(made, lambda name, part: part.replace(before, after) if name.endswith("sheet2.xml") else part)
     with pytest.raises(FileUnreadable) as raised:
-        load("a.xlsx", changed.getvalue(), sheet="data")
+        load("a.xlsx", content, sheet="data")
 
     assert place in raised.value.message()
-    assert load("a.xlsx", changed.getvalue()).rows == [[1, 2], [3, 4]]
+    assert load("a.xlsx", content).rows == [[1, 2], [3, 4]]
     assert [dataset.report.sheet for dataset in registry.datasets()] == ["Sheet"]

@@ -14,7 +14,8 @@ from datasphinx.agent.datasets.source import open_datasets
 from datasphinx.agent.errors import NotFound
 from datasphinx.agent.types import Limits
 from tests.agent.datasets.conftest import rows_of
-from tests.agent.datasets.messy import rows, several_sheets, workbook
+from tests.agent.datasets.messy import several_sheets
+from tests.agent.datasets.workbooks import rows, workbook
 from tests.support.errors import of_code
 
 CONTENT = b"city,n\nKazan,1\nTver,2\n"

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.agent.datasets.messy import MESSY, workbook
+from tests.agent.datasets.messy import MESSY
+from tests.agent.datasets.workbooks import workbook
 from tests.support.heavy import sample
 
 

@@ -3,12 +3,12 @@
 import csv
 import io
 import re
-import zipfile
 from typing import Any, NamedTuple
 
 import pytest
 
 from datasphinx.agent.datasets.locale_words import months_of
+from tests.agent.datasets.workbooks import changed, rows, workbook
 
 
 class Values(NamedTuple):
@@ -213,27 +213,20 @@ def test_a_late_cell_of_another_kind_keeps_the_column_text(load: Any) -> None:
 
 def sheet_of(cells: str, *, number_format: str = "") -> bytes:
     """A workbook with the columns `id` and `x`; `cells` are the ends of the cells of `x` as XML, split by blanks."""
-    import openpyxl
-
-    made, stream = openpyxl.Workbook(), io.BytesIO()
-    page = made.active
-    page.append(["id", "x"])
     parts = cells.split()
-    for at in range(len(parts)):
-        page.append([at + 1, 77_000 + at])
-        page.cell(at + 2, 2).number_format = number_format or "General"
-    made.save(stream)
-    changed = io.BytesIO()
-    with zipfile.ZipFile(stream) as source, zipfile.ZipFile(changed, "w") as target:
-        for name in source.namelist():
-            content = source.read(name)
-            if name.endswith("sheet1.xml"):
-                for at, part in enumerate(parts):
-                    stored = re.compile(rf'<c r="B{at + 2}"([^>]*?)( t="n")?><v>{77_000 + at}</v></c>'.encode())
-                    cell = part.replace("_", " ").encode()
-                    content = stored.sub(rb'<c r="B%d"\1%s</c>' % (at + 2, cell), content)
-            target.writestr(name, content)
-    return changed.getvalue()
+
+    def build(page: Any) -> None:
+        rows(["id", "x"], *([at, 77_000 + at] for at in range(1, len(parts) + 1)))(page)
+        for cell in page["B"][1:]:
+            cell.number_format = number_format or "General"
+
+    def with_cells(name: str, content: bytes) -> bytes:
+        for at, part in enumerate(parts if name.endswith("sheet1.xml") else (), 1):
+            stored = re.compile(rf'<c r="B{at + 1}"([^>]*?)( t="n")?><v>{77_000 + at}</v></c>'.encode())
+            content = stored.sub(rb'<c r="B%d"\1%s</c>' % (at + 1, part.replace("_", " ").encode()), content)
+        return content
+
+    return changed(workbook(build), with_cells)
 
 
 def test_error_values_of_later_versions_are_empty_and_noted(load: Any) -> None:
@@ -275,12 +268,10 @@ def test_the_content_tells_the_format_of_a_file_with_another_name(name: str, con
 
 def test_rows_of_a_sheet_need_not_be_in_order(load: Any) -> None:
     content = sheet_of(" ".join([f"><v>{at / 1000}</v>" for at in range(600)]), number_format="0.0%")
-    changed = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(content)) as source, zipfile.ZipFile(changed, "w") as target:
-        for name in source.namelist():
-            found = re.fullmatch(rb"(.*?<sheetData>)(.*)(<row .*?</row>)(</sheetData>.*)", source.read(name), re.DOTALL)
-            target.writestr(name, found[1] + found[3] + found[2] + found[4] if found else source.read(name))
 
-    loaded = load("a.xlsx", changed.getvalue())
+    def with_last_row_first(name: str, part: bytes) -> bytes:
+        return re.sub(rb"(<sheetData>)(.*)(<row .*?</row>)(</sheetData>)", rb"\1\3\2\4", part, flags=re.DOTALL)
+
+    loaded = load("a.xlsx", changed(content, with_last_row_first))
 
     assert [row[1] for row in loaded.rows] == [at / 1000 for at in range(600)]

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from playwright.sync_api import Page, expect
 
-from tests.agent.datasets.files import FEB, JAN, book
+from tests.agent.datasets.files import FEB, JAN
+from tests.agent.datasets.workbooks import book
 from tests.agent.page.actions import EXCEL, choose, unfold
 from tests.agent.page.said import ASKS, BY_AMOUNT, QUESTION, Model
 from tests.agent.page.shapes import SHAPES

@@ -6,7 +6,8 @@ import pytest
 from playwright.sync_api import expect
 
 from datasphinx.agent.datasets.options import COLUMN_KINDS, LoadOptions
-from tests.agent.datasets.files import FEB, JAN, book
+from tests.agent.datasets.files import FEB, JAN
+from tests.agent.datasets.workbooks import book
 from tests.agent.page.actions import EXCEL
 from tests.agent.page.conftest import Visit
 from tests.support.generated_docs import ROOT

@@ -5,7 +5,8 @@ import json
 import pytest
 from playwright.sync_api import Route, expect
 
-from tests.agent.datasets.files import FEB, JAN, book
+from tests.agent.datasets.files import FEB, JAN
+from tests.agent.datasets.workbooks import book
 from tests.agent.page.actions import EXCEL
 from tests.agent.page.conftest import Visit
 

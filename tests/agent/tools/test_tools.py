@@ -5,7 +5,6 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 
-import openpyxl
 import pytest
 
 from datasphinx.agent.analysis.planning import CONTROLS
@@ -18,6 +17,7 @@ from datasphinx.agent.tools import run_query
 from datasphinx.agent.tools.arguments import MAX_ARGUMENTS
 from datasphinx.agent.tools.tool import Arguments, Outcome, Tool, Workbench
 from datasphinx.agent.tools.toolbox import Toolbox
+from tests.agent.datasets import workbooks
 from tests.agent.tools.conftest import Bench
 
 NAMES = ["create_dataset", "get_schema", "sample_rows", "run_query", "plot", "resolve_fields"]
@@ -27,21 +27,9 @@ BY_ACCOUNT = {"group_by": ["账号"], "aggregations": [{"as": "returns", "agg": 
 # create_dataset
 
 
-def workbook(**sheets: list[list[object]]) -> bytes:
-    book = openpyxl.Workbook()
-    book.remove(book.active)
-    for name, rows in sheets.items():
-        sheet = book.create_sheet(name)
-        for row in rows:
-            sheet.append(row)
-    target = io.BytesIO()
-    book.save(target)
-    return target.getvalue()
-
-
 @pytest.fixture
 def book(bench: Bench) -> tuple[Bench, str]:
-    content = workbook(first=[["a", "b"], [1, 2]], second=[["title", None], ["x", "y"], [3, 4], [5, 6]])
+    content = workbooks.book(first=[["a", "b"], [1, 2]], second=[["title", None], ["x", "y"], [3, 4], [5, 6]])
     file_id = bench.bench.registry.add_stream(io.BytesIO(content), "book.xlsx")
     return Bench(Workbench(bench.bench.registry, bench.bench.open_source, (file_id,))), file_id
 
@@ -139,7 +127,7 @@ def test_personal_values_are_not_shown(bench: Bench) -> None:
 @pytest.mark.heavy
 def test_the_schema_tells_what_was_guessed_and_what_changes_it(book: tuple[Bench, str]) -> None:
     bench, file_id = book
-    content = workbook(
+    content = workbooks.book(
         Orders=[["day", "price"], ["01/02/2024", "€5"], ["03/04/2024", "$7"], ["Total", "12"]],
         Notes=[["x", "y"], [1, 2]],
     )
