@@ -27,6 +27,15 @@ BY_ACCOUNT = {"group_by": ["账号"], "aggregations": [{"as": "returns", "agg": 
 # create_dataset
 
 
+def opened(bench: Bench, name: str, content: bytes) -> tuple[Bench, Outcome]:
+    """A workbench with this file alone, and the outcome of the call that made a dataset of it."""
+    file_id = bench.bench.registry.add_stream(io.BytesIO(content), name)
+    own = Bench(Workbench(bench.bench.registry, bench.bench.open_source, (file_id,)))
+    made = own.call("create_dataset", file_id=file_id)
+    own.bench = replace(own.bench, dataset_ids=(str(made.dataset_id),))
+    return own, made
+
+
 @pytest.fixture
 def book(bench: Bench) -> tuple[Bench, str]:
     content = workbooks.book(first=[["a", "b"], [1, 2]], second=[["title", None], ["x", "y"], [3, 4], [5, 6]])
@@ -74,11 +83,7 @@ def test_a_file_that_is_not_of_the_question_is_not_read(bench: Bench) -> None:
 
 def test_types_and_examples_are_those_of_json(bench: Bench) -> None:
     text = "name,count,price,day,at,paid,time\na,1,1.5,2024-01-31,2024-01-31 10:00:00,true,10:30:00\n"
-    file_id = bench.bench.registry.add_stream(io.BytesIO(text.encode()), "types.csv")
-    own = Bench(Workbench(bench.bench.registry, bench.bench.open_source, (file_id,)))
-    made = own.call("create_dataset", file_id=file_id)
-    assert made.dataset_id
-    own = Bench(replace(own.bench, dataset_ids=(made.dataset_id,)))
+    own, made = opened(bench, "types.csv", text.encode())
     described = own.call("get_schema", dataset_id=made.dataset_id).content["columns"]
 
     types = [(column["name"], column["type"]) for column in described]
@@ -110,10 +115,7 @@ def test_the_schema_has_ranges_and_shares_of_all_rows(bench: Bench, returns: str
 
 def test_personal_values_are_not_shown(bench: Bench) -> None:
     text = 'last_name,copies,city\nMeier,"a.m@example.org, b@example.org",Ulm\nLi,"c@example.org,d@example.org",Bonn\n'
-    file_id = bench.bench.registry.add_stream(io.BytesIO(text.encode()), "people.csv")
-    own = Bench(Workbench(bench.bench.registry, bench.bench.open_source, (file_id,)))
-    made = own.call("create_dataset", file_id=file_id)
-    own = Bench(replace(own.bench, dataset_ids=(str(made.dataset_id),)))
+    own, made = opened(bench, "people.csv", text.encode())
     described = {each["name"]: each for each in own.call("get_schema", dataset_id=made.dataset_id).content["columns"]}
     sampled = own.call("sample_rows", dataset_id=made.dataset_id, columns=["last_name", "copies", "city"]).content
 
@@ -125,17 +127,12 @@ def test_personal_values_are_not_shown(bench: Bench) -> None:
 
 
 @pytest.mark.heavy
-def test_the_schema_tells_what_was_guessed_and_what_changes_it(book: tuple[Bench, str]) -> None:
-    bench, file_id = book
+def test_the_schema_tells_what_was_guessed_and_what_changes_it(bench: Bench) -> None:
     content = workbooks.book(
         Orders=[["day", "price"], ["01/02/2024", "€5"], ["03/04/2024", "$7"], ["Total", "12"]],
         Notes=[["x", "y"], [1, 2]],
     )
-    file_id = bench.bench.registry.add_stream(io.BytesIO(content), "orders.xlsx")
-    own = Bench(Workbench(bench.bench.registry, bench.bench.open_source, (file_id,)))
-    made = own.call("create_dataset", file_id=file_id)
-    assert made.dataset_id
-    own = Bench(replace(own.bench, dataset_ids=(made.dataset_id,)))
+    own, made = opened(bench, "orders.xlsx", content)
     loaded = own.call("get_schema", dataset_id=made.dataset_id).content["loaded"]
 
     assert (loaded["sheet"], loaded["other_sheets"], loaded["header_row"]) == ("Orders", ["Notes"], 1)
@@ -145,7 +142,7 @@ def test_the_schema_tells_what_was_guessed_and_what_changes_it(book: tuple[Bench
         {"types": {"day": "date_month_first"}},
     ):  # fmt: skip
         assert option in options
-        own.call("create_dataset", file_id=file_id, **option)
+        own.call("create_dataset", file_id=own.bench.file_ids[0], **option)
     assert len(made.notes) == 5 and "EUR" in made.notes[0] and "totals" in made.notes[1]
 
 
