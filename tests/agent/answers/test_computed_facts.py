@@ -3,16 +3,12 @@
 from dataclasses import replace
 
 from datasphinx.agent.answers.computed_facts import computed_facts
-from datasphinx.agent.answers.references import Said, facts_of, fill
-from datasphinx.agent.formatting.checks import with_formats
-from datasphinx.agent.types import Result
-from tests.agent.answers.tables import CATALOG, CITIES, MONTHS, SALES, TREND
+from datasphinx.agent.answers.references import Said, fill
+from tests.agent.answers.tables import CITIES, MONTHS, SALES, TREND, facts_about
 
 
 def test_facts_have_ids_that_a_text_refers_to() -> None:
-    said = Said("Which city?")
-    cities = Result(columns=["city", "sales"], types=["string", "float"], rows=SALES, truncated=False)
-    facts = facts_of(with_formats(cities, CITIES, CATALOG), CITIES, CATALOG, "en")
+    said, facts = Said("Which city?"), facts_about(CITIES, SALES)
     found = computed_facts({"cities": facts})
     assert [(one.id, one.text, one.value) for one in found] == [
         ("f1", "sales, total", "800.5"),
@@ -29,8 +25,7 @@ def test_facts_have_ids_that_a_text_refers_to() -> None:
 
 
 def test_a_change_is_the_size_of_a_rise_or_fall() -> None:
-    months = Result(columns=["month", "u"], types=["string", "integer"], rows=TREND[:2], truncated=False)
-    found = computed_facts({"r1": facts_of(with_formats(months, MONTHS, CATALOG), MONTHS, CATALOG, "de")})
+    found = computed_facts({"r1": facts_about(MONTHS, TREND[:2], "de")})
     assert [(one.text, one.value) for one in found if "fall" in one.text] == [
         ("u, fall from 2024-01 to 2024-02", "300"),
         ("u, fall from 2024-01 to 2024-02 in per cent", "60\xa0%"),
@@ -38,23 +33,17 @@ def test_a_change_is_the_size_of_a_rise_or_fall() -> None:
 
 
 def test_rows_without_a_name_have_no_facts_of_their_own() -> None:
-    rows = [*SALES, [None, 100.0]]
-    cities = Result(columns=["city", "sales"], types=["string", "float"], rows=rows, truncated=False)
-    found = computed_facts({"r1": facts_of(with_formats(cities, CITIES, CATALOG), CITIES, CATALOG, "en")})
+    found = computed_facts({"r1": facts_about(CITIES, [*SALES, [None, 100.0]])})
     assert {one.name for one in found} == {"", *(city for city, _ in SALES)}
 
 
 def test_a_change_of_shares_is_one_in_percentage_points() -> None:
-    months = Result(columns=["month", "u"], types=["string", "float"], rows=[["2024-01", 0.5], ["2024-02", 0.4]],
-                    truncated=False)  # fmt: skip
-    formatted = with_formats(months, MONTHS, CATALOG)
-    formatted["formats"] = [formatted["formats"][0], {"kind": "fraction", "decimals": 1, "unit": ""}]
-    found = computed_facts({"r1": facts_of(formatted, MONTHS, CATALOG, "en")})
+    found = computed_facts({"r1": facts_about(MONTHS, [["2024-01", 0.5], ["2024-02", 0.4]], u="fraction")})
     assert [(one.text, one.value) for one in found if "fall" in one.text] == [
         ("u, fall from 2024-01 to 2024-02 in percentage points", "10"),
     ]
 
 
 def test_cut_rows_have_no_totals() -> None:
-    cities = Result(columns=["city", "sales"], types=["string", "float"], rows=SALES, truncated=True)
-    assert computed_facts({"r1": facts_of(with_formats(cities, CITIES, CATALOG), CITIES, CATALOG, "en")}) == []
+    facts = facts_about(CITIES, SALES)
+    assert computed_facts({"r1": facts.with_rows({**facts.result, "truncated": True})}) == []

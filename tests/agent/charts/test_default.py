@@ -14,32 +14,22 @@ RANKING = result({"name": "string", "phone": "string", "spent": "float"},
 PARTS = result({"channel": "string", "percent": "float"}, ("web", 10.0), ("shop", 70.0), ("phone", 20.0))
 
 
-def kind_of(rows: Result) -> str | None:
+@pytest.mark.parametrize(
+    ("rows", "kind"),
+    [
+        (TREND, "line"),
+        (RANKING, "bar"),
+        (PARTS, "pie"),
+        # Shares that do not add up, and counts, are no parts of a whole.
+        (result({"channel": "string", "return_share": "float"}, ("web", 0.5), ("shop", 0.4), ("phone", 0.3)), "bar"),
+        (result({"channel": "string", "orders": "integer"}, ("web", 50), ("shop", 30), ("phone", 20)), "bar"),
+        # Names of months in order are a trend.
+        (result({"month": "string", "orders": "integer"}, ("Jan", 3), ("Feb", 1), ("Mar", 2)), "bar"),
+    ],
+)
+def test_a_trend_a_ranking_and_shares_have_a_chart(rows: Result, kind: str) -> None:
     selection = default_chart(rows, "")
-    return selection.spec.chart_type if selection else None
-
-
-def test_a_trend_is_a_line() -> None:
-    assert kind_of(TREND) == "line"
-
-
-def test_a_ranking_is_a_bar_chart() -> None:
-    assert kind_of(RANKING) == "bar"
-
-
-def test_shares_are_a_pie() -> None:
-    assert kind_of(PARTS) == "pie"
-
-
-def test_shares_that_do_not_add_up_are_no_pie() -> None:
-    rates = result({"channel": "string", "return_share": "float"}, ("web", 0.5), ("shop", 0.4), ("phone", 0.3))
-    counts = result({"channel": "string", "orders": "integer"}, ("web", 50), ("shop", 30), ("phone", 20))
-    assert (kind_of(rates), kind_of(counts)) == ("bar", "bar")
-
-
-def test_months_by_name_in_order_are_a_trend() -> None:
-    months = result({"month": "string", "orders": "integer"}, ("Jan", 3), ("Feb", 1), ("Mar", 2))
-    assert kind_of(months) == "bar"
+    assert selection and selection.spec.chart_type == kind
 
 
 @pytest.mark.parametrize(

@@ -54,11 +54,22 @@ def test_letters_that_come_late_decide_too(load) -> None:
     assert loaded.dataset.report.encoding == "cp1251"
 
 
-@pytest.mark.parametrize(("delimiter", "name"), [(",", "a.csv"), (";", "a.csv"), ("\t", "a.tsv"), ("|", "a.txt")])
-def test_delimiter_is_found(delimiter, name, load) -> None:
-    loaded = load(name, f"x{delimiter}y\n1{delimiter}2\n3{delimiter}4\n".encode())
+@pytest.mark.parametrize(
+    ("name", "content", "delimiter", "rows"),
+    [
+        ("a.csv", "x,y\n1,2\n3,4\n", ",", [[1, 2], [3, 4]]),
+        ("a.csv", "x;y\n1;2\n3;4\n", ";", [[1, 2], [3, 4]]),
+        ("a.tsv", "x\ty\n1\t2\n3\t4\n", "\t", [[1, 2], [3, 4]]),
+        ("a.txt", "x|y\n1|2\n3|4\n", "|", [[1, 2], [3, 4]]),
+        ("a.csv", "n\n1\n2\n", ",", [[1], [2]]),
+        # Equal rows are no header.
+        ("a.csv", "name,open,paid\nAnn,false,false\nAnn,false,false\n", ",", [["Ann", False, False]] * 2),
+    ],
+)
+def test_delimiter_is_found(name, content, delimiter, rows, load) -> None:
+    loaded = load(name, content.encode())
 
-    assert loaded.rows == [[1, 2], [3, 4]]
+    assert loaded.rows == rows
     assert loaded.dataset.report.delimiter == delimiter
 
 
@@ -84,14 +95,6 @@ def test_short_rows_are_filled_and_long_rows_are_told(load) -> None:
     assert loaded.rows[0] == [1, 2, None]
     assert loaded.rows[-1] == [6, 7, 8]
     assert ("long_rows", "") in loaded.warnings
-
-
-def test_equal_rows_are_no_header(load) -> None:
-    assert load("a.csv", b"name,open,paid\nAnn,false,false\nAnn,false,false\n").rows == [["Ann", False, False]] * 2
-
-
-def test_one_column(load) -> None:
-    assert load("a.csv", b"n\n1\n2\n").rows == [[1], [2]]
 
 
 def test_a_file_mark_decides_what_a_column_cannot(load) -> None:
