@@ -20,7 +20,6 @@ from datasphinx.agent.queryspec.compile import run
 from datasphinx.agent.queryspec.spec import read_spec
 from datasphinx.agent.schema.catalog import TIMES, Column, Table
 from datasphinx.agent.schema.describe import one_line
-from datasphinx.agent.sources.profile import is_personal
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.types import Result
 
@@ -77,12 +76,6 @@ def _with_rows(candidates: Iterator[_Candidate]) -> Iterator[StartingQuestion]:
             yield StartingQuestion(question=candidate.question, origin=candidate.origin)
 
 
-def offered_columns(source: Source, table: Table) -> list[Column]:
-    """Return the columns of a shown table that a question may name: neither secret nor personal."""
-    personal = source.knowledge.knowledge.personal
-    return [each for each in table.columns if not (each.secret or is_personal(table, each, personal))]
-
-
 def group_column(columns: Sequence[Column], table: Table) -> Column | None:
     """Return the first text column with few values that repeat, by which rows can be grouped; None without one."""
     for column in columns:
@@ -120,7 +113,7 @@ def _of_metric(item: Item, entry: MetricEntry, source: Source, language: Languag
         keys = {key.lower() for key in definition.definition.tables}
     kinds = [(render("by_months", language, measure=measure), "month")]
     for key, table in source.shown_catalog.tables.items():
-        columns = offered_columns(source, table) if key.lower() in keys else []
+        columns = source.open_columns(table) if key.lower() in keys else []
         columns = [each for each in columns if not allowed or f"{key}.{each.name}".lower() in allowed]
         if group := group_column(columns, table):
             question = render("by_groups", language, measure=measure, group=shown_name(group.name))
@@ -137,7 +130,7 @@ def _execute_metric(query: MetricQuery, source: Source) -> Result:
 
 def _of_table(table: Table, source: Source, language: Language) -> Iterator[_Candidate]:
     """Yield questions for the number of rows of a table by groups and by month, if it has columns for them."""
-    columns = offered_columns(source, table)
+    columns = source.open_columns(table)
     measure = capitalised(render("figure_count", language, table=shown_name(table.name)))
     kinds: list[tuple[str, Any]] = []
     if group := group_column(columns, table):

@@ -156,12 +156,8 @@ def _whole(placed: tuple[str, Figure, str]) -> _Whole:
 def _says_unit(said: Said, unit: str) -> bool:
     """Return whether a unit other than per cent was said, as a word of its own and not of a number."""
     text, unit = "\n".join([said.folded, *said.units]).casefold(), unit.casefold()
-    for match in re.finditer(re.escape(unit), text) if unit not in _PER else ():
-        start, end = match.span()
-        is_own = not is_one_word(text[start - 1 : start], unit[0]) and not is_one_word(unit[-1], text[end : end + 1])
-        if is_own and not text[:start].rstrip(_SPACES)[-1:].isdigit():
-            return True
-    return False
+    places = _mentions(text, unit) if unit not in _PER else ()
+    return any(not text[:start].rstrip(_SPACES)[-1:].isdigit() for start in places)
 
 
 def typed_periods(text: str, said: Said, periods: Iterable[tuple[Collection[int], Collection[str]]]) -> Iterator[str]:
@@ -172,8 +168,8 @@ def typed_periods(text: str, said: Said, periods: Iterable[tuple[Collection[int]
     dated = {int(month) for month in _MONTH_OF_DATE.findall(said.text)}
     for months, names in periods:
         forms = (form for name in names for form in (name, capitalised(name)))
-        typed = next((form for form in forms if _mentions(text, form)), None)
-        is_said = not dated.isdisjoint(months) or any(_mentions(said.folded, name.casefold()) for name in names)
+        typed = next((form for form in forms if _is_in(text, form)), None)
+        is_said = not dated.isdisjoint(months) or any(_is_in(said.folded, name.casefold()) for name in names)
         if typed and not is_said:
             yield f'the name "{typed}" is typed; refer to a column'
 
@@ -272,28 +268,32 @@ def _typed_names(text: str, said: Said, names: Collection[str]) -> list[str]:
         name
         for name in names
         if any(map(str.isalpha, name))
-        and (_mentions(text, name) if len(name) < _SHORT else _mentions(folded, name.casefold()))
-        and not _mentions(said.folded, name.casefold())
+        and (_is_in(text, name) if len(name) < _SHORT else _is_in(folded, name.casefold()))
+        and not _is_in(said.folded, name.casefold())
     ]
     words = {word for name in names for word in _WORD.findall(name) if len(word) >= _SHORT and word[0].isupper()}
     last_words = {found[-1] for name in names if (found := _WORD.findall(name))}
     cased = "".join(" " if unicodedata.category(one) == "Lo" else one for one in text)
     for match in _WORD.finditer(cased):
         known = last_words if _SENTENCE_START.search(text[: match.start()]) else words
-        if match[0] in words & known and not _mentions(said.folded, match[0].casefold()):
+        if match[0] in words & known and not _is_in(said.folded, match[0].casefold()):
             typed.append(match[0])
     return list(dict.fromkeys(typed))
 
 
-def _mentions(text: str, name: str) -> bool:
-    """Return whether `name` is in `text` as words of its own; letters of scripts without case need no spaces."""
+def _is_in(text: str, name: str) -> bool:
+    """Return whether `name` is in `text` as words of its own."""
+    return next(_mentions(text, name), None) is not None
+
+
+def _mentions(text: str, name: str) -> Iterator[int]:
+    """Yield where `name` is in `text` as words of its own; letters of scripts without case need no spaces."""
     at = text.find(name)
     while at >= 0:
         end = at + len(name)
         if not is_one_word(text[at - 1 : at], name[0]) and not is_one_word(name[-1], text[end : end + 1]):
-            return True
+            yield at
         at = text.find(name, at + 1)
-    return False
 
 
 def is_one_word(left: str, right: str) -> bool:

@@ -14,7 +14,6 @@ from datasphinx.agent.charts.cells import (
     Number,
     Scale,
     axis_title,
-    clean,
     column,
     format_of,
     label,
@@ -32,6 +31,7 @@ from datasphinx.agent.charts.cells import (
 )
 from datasphinx.agent.charts.figure import ChartData, Figure, Series
 from datasphinx.agent.charts.plot_spec import MAX_SERIES, PlotSpec, check_plot_spec
+from datasphinx.agent.core.text import valid_text
 from datasphinx.agent.formatting.formats import ColumnFormat, column_format, format_tick, format_value
 from datasphinx.agent.messages import Language, render
 from datasphinx.agent.types import Result
@@ -61,9 +61,9 @@ def figure_of(result: Result, spec: PlotSpec, language: Language = "en", notes: 
     if spec.chart_type == "histogram":
         y_name = render("axis_count_rows", language)
     series_name = axis_title(spec.series, language) if spec.series is not None else ""
-    texts = (*map(clean, notes), *own.texts(result))
+    texts = (*map(valid_text, notes), *own.texts(result))
     figure = Figure(
-        spec, clean(spec.title), x_name, y_name, data, texts, language, series_name, format_of(result, spec.x),
+        spec, valid_text(spec.title), x_name, y_name, data, texts, language, series_name, format_of(result, spec.x),
         _values_format(result, spec),
     )  # fmt: skip
     if figure.is_ranking:
@@ -135,7 +135,7 @@ class Notes:
             self.add("chart_left_out", count=self.left_out)
         if result["truncated"]:
             self.add("truncated", count=len(result["rows"]))
-        return tuple(clean(text) for text in self._texts)
+        return tuple(valid_text(text) for text in self._texts)
 
 
 # Reduction

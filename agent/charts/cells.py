@@ -14,6 +14,7 @@ from typing import Any, Literal
 from babel.dates import format_date
 
 from datasphinx.agent.charts.calendar_names import calendar_places
+from datasphinx.agent.core.text import valid_text
 from datasphinx.agent.formatting.formats import ColumnFormat, column_format, format_value, in_unit, quantity_of
 from datasphinx.agent.messages import CONVENTIONS, Language, render
 from datasphinx.agent.types import Result
@@ -26,7 +27,6 @@ _LARGEST = 1e100
 
 _TEMPORAL = frozenset({"date", "datetime", "time"})
 _PERIOD = re.compile(r"\d{4}(-\d{2}(-\d{2}.*)?|-?Q[1-4]|-W\d{2})?$")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _AGGREGATE = re.compile(
     r"(sum|avg|count|min|max)\s*\(\s*(?:distinct\s+)?[\"`\[]?([\w .]+|\*)[\"`\]]?\s*\)", re.IGNORECASE
 )
@@ -125,7 +125,7 @@ def with_durations(result: Result) -> Result:
         cells = [row[at] for row in result["rows"]]
         shown = column_format("", kind, [cell for cell in cells if cell is not None])
         seconds = [quantity_of(cell, shown) for cell in cells]
-        if any(one is None and cell is not None for one, cell in zip(seconds, cells, strict=True)):
+        if not _are_read(cells, seconds):
             continue
         unit, values = in_unit(shown.kind, seconds)
         formats = [asdict(format_of(drawn, name)) for name in drawn["columns"]]
@@ -136,11 +136,16 @@ def with_durations(result: Result) -> Result:
     return drawn
 
 
+def _are_read(cells: Sequence[Any], values: Sequence[Any]) -> bool:
+    """Return whether all cells but NULL have a value."""
+    return all(value is not None or cell is None for cell, value in zip(cells, values, strict=True))
+
+
 def label(value: Any) -> str:
     """Return the text of a cell in a chart; a dash for NULL."""
     if value is None:
         return "–"
-    return clean(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True))
+    return valid_text(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True))
 
 
 def axis_title(name: str, language: Language) -> str:
@@ -154,7 +159,7 @@ def axis_title(name: str, language: Language) -> str:
     >>> axis_title("Anteil_am_Umsatz", "de"), axis_title("TOTAL_AMOUNT", "en"), axis_title("unitPrice", "en")
     ('Anteil am Umsatz', 'Total amount', 'Unit price')
     """
-    text = clean(name).strip()
+    text = valid_text(name).strip()
     call = _AGGREGATE.fullmatch(text)
     if call:
         of = "" if call[2] == "*" else axis_title(call[2], language)
@@ -177,11 +182,6 @@ def _keeps_case(word: str, name: str) -> bool:
 
 def _words(name: str) -> list[str]:
     return _CAMEL.sub(" ", name.replace("_", " ")).split() or [""]
-
-
-def clean(text: str) -> str:
-    """Return `text` with unpaired surrogates replaced by U+FFFD, so that it can be encoded as UTF-8."""
-    return _SURROGATE.sub("\ufffd", text)
 
 
 def are_periods(values: Sequence[Any]) -> bool:
@@ -292,7 +292,7 @@ def scale_of(result: Result, name: str) -> Scale | None:
         return Scale("year", tuple(cells))
     if kind in NUMERIC:
         numbers = [number(cell) for cell in cells]
-        if any(value is None and cell is not None for value, cell in zip(numbers, cells, strict=True)):
+        if not _are_read(cells, numbers):
             return None
         whole = all(isinstance(value, int) or value is None for value in numbers)
         return Scale("integer" if whole else "number", tuple(numbers))
@@ -345,7 +345,7 @@ def _calendar_scale(cells: Sequence[Any], unit_of_format: str) -> Scale | None:
         return None
     for unit, read in _READERS:
         ordinals = tuple(None if cell is None else read(cell) for cell in cells)
-        if any(ordinal is None and cell is not None for ordinal, cell in zip(ordinals, cells, strict=True)):
+        if not _are_read(cells, ordinals):
             continue
         if unit == "time":
             return _shortened(ordinals, unit_of_format)

@@ -139,11 +139,11 @@ def _run_reader(request: dict[str, Any], loading: Loading) -> dict[str, Any]:
             reader.kill()
     loading.cancellation.check()
     if reader.returncode == -getattr(signal, "SIGXCPU", 0):
-        return {"error": "seconds", "facts": []}
+        raise loading.too_large("seconds")
     if reader.returncode < 0 or b"MemoryError" in errors:
-        return {"error": "megabytes in memory", "facts": []}
+        raise loading.too_large("megabytes in memory")
     if reader.returncode:
-        return {"error": "crashed", "facts": []}
+        raise loading.unreadable(Message("workbook_reader_crashed"))
     answer: dict[str, Any] = json.loads(output)
     return answer
 
@@ -174,8 +174,6 @@ def _failure(answer: dict[str, Any], loading: Loading, book: Path) -> Datasphinx
         return FileNotLoaded("file_empty", file=name, where=f" ({facts[0]})" if facts[0] else "")
     if kind == "encrypted":
         return FileNotLoaded("file_encrypted", file=name)
-    if kind == "crashed":
-        return loading.unreadable(Message("workbook_reader_crashed"))
     if kind == "unreadable":
         error, sheet, cell = [*facts, "", ""][:3]
         facts = {"error": loading.without_paths(error, book), "sheet": sheet, "cell": cell}

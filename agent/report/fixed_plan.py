@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
-from datasphinx.agent.answers.starting_questions import group_column, offered_columns, shown_name
+from datasphinx.agent.answers.starting_questions import group_column, shown_name
 from datasphinx.agent.core.text import capitalised
 from datasphinx.agent.embedded.periods import periods_of, years_alone
 from datasphinx.agent.knowledge.entries import MetricEntry
@@ -37,7 +37,7 @@ def fixed_plan(request: str, source: Source, language: Language, names: Mapping[
         measure = render("report_filtered", language, measure=measure, filters=listed)
     total = capitalised(measure)
     questions = [("total", total)]
-    has_dates = any(column.type_class in TIMES for column in offered_columns(source, table))
+    has_dates = any(column.type_class in TIMES for column in source.open_columns(table))
     if has_dates:
         questions.append(("course", render("by_months", language, measure=total)))
     groups = metric.entry.dimensions if metric and isinstance(metric.entry, MetricEntry) else ()
@@ -89,7 +89,7 @@ def _share(name: str, asked: frozenset[str]) -> float:
 def _measure(request: str, table: Table, language: Language, name: str, source: Source) -> str:
     """Return the words for the sum of a column that the request names, or for the number of rows of `table`."""
     asked = words(request)
-    for column in offered_columns(source, table):
+    for column in source.open_columns(table):
         is_amount = column.type_class == "number" and column.name not in table.key_columns
         if is_amount and words(column.name) & asked:
             return render("figure_sum", language, measure=shown_name(column.name), table=name)
@@ -105,7 +105,7 @@ def _dimensions(source: Source, table: Table) -> Iterator[str]:
     shown = source.shown_catalog.tables
     referred = [shown[key.target] for key in table.foreign_keys if key.target in shown and key.likely]
     for each in [table, *referred]:
-        columns = offered_columns(source, each)
+        columns = source.open_columns(each)
         while column := group_column(columns, each):
             yield shown_name(column.name) if each is table else _words(f"{each.name}.{column.name}")
             columns = [one for one in columns if one is not column]

@@ -23,7 +23,7 @@ from datasphinx.agent.retrieval.index import SchemaIndex
 from datasphinx.agent.retrieval.linked_values import LinkedValue, linked_values
 from datasphinx.agent.retrieval.semantic import Embedder
 from datasphinx.agent.retrieval.value_index import ValueIndex, is_spelling
-from datasphinx.agent.schema.catalog import Catalog
+from datasphinx.agent.schema.catalog import Catalog, Column, Table
 from datasphinx.agent.schema.describe import Meanings, Selection, compact_lines, estimate_tokens
 from datasphinx.agent.schema.secret import unmatched_patterns
 from datasphinx.agent.settings import SourceSettings
@@ -32,7 +32,7 @@ from datasphinx.agent.sources.cache import file_stamp, fingerprint
 from datasphinx.agent.sources.catalog_loader import CatalogLoader
 from datasphinx.agent.sources.code_meanings import code_meanings
 from datasphinx.agent.sources.files import database_of
-from datasphinx.agent.sources.profile import is_profiled
+from datasphinx.agent.sources.profile import is_personal, is_profiled
 from datasphinx.agent.sources.reflect import Progress
 from datasphinx.agent.sql.database import Database
 from datasphinx.agent.sql.execute import RowAccess, check, execute
@@ -238,6 +238,11 @@ class Source:
         with self._lock:
             index = self._values.current()
             return LabelledValues(index, self._labels) if self._labels else index
+
+    def open_columns(self, table: Table) -> list[Column]:
+        """Return the columns of a table whose values may be shown: those that are neither secret nor personal."""
+        personal = self.knowledge.knowledge.personal
+        return [each for each in table.columns if not (each.secret or is_personal(table, each, personal))]
 
     def check_knowledge(self) -> list[Problem]:
         """Return the mistakes in the business knowledge, found on the schema and the data."""

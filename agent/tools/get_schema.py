@@ -11,7 +11,6 @@ from datasphinx.agent.datasets.dataset import Dataset
 from datasphinx.agent.datasets.notes import guesses_of
 from datasphinx.agent.schema.catalog import TIMES, Column, Table
 from datasphinx.agent.schema.personal import personal_content
-from datasphinx.agent.sources.profile import is_personal
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.rows import json_safe
 from datasphinx.agent.tools.tool import Arguments, Outcome, Tool, Workbench, select, type_name
@@ -85,8 +84,8 @@ def _describe(
     columns: Sequence[Column], table: Table, source: Source, cancellation: Cancellation
 ) -> tuple[int, list[dict[str, Any]]]:
     """Return the number of rows and a description of each column; one statement computes all figures."""
-    personal = source.knowledge.knowledge.personal
-    columns = [column._replace(secret=True) if is_personal(table, column, personal) else column for column in columns]
+    is_open = source.open_columns(table).__contains__
+    columns = [column if is_open(column) else column._replace(secret=True) for column in columns]
     nodes: list[exp.Expr] = [exp.Count(this=exp.Star())]
     for column in columns:
         nodes += _figures(column)

@@ -6,10 +6,10 @@ from pydantic import BeforeValidator, Field
 from sqlglot import exp
 
 from datasphinx.agent.core.cancellation import Cancellation
-from datasphinx.agent.errors import ToolCallInvalid
+from datasphinx.agent.errors import SpecProblem, ToolCallInvalid
+from datasphinx.agent.queryspec.spec import nearest
 from datasphinx.agent.schema.personal import personal_content
-from datasphinx.agent.sources.profile import is_personal
-from datasphinx.agent.tools.tool import Arguments, Outcome, Tool, Workbench, select, unknown_columns
+from datasphinx.agent.tools.tool import Arguments, Outcome, Tool, Workbench, select
 from datasphinx.agent.types import masked_rows
 
 MAX_ROWS = 20
@@ -37,14 +37,17 @@ def sample_rows(arguments: SampleRows, bench: Workbench, cancellation: Cancellat
         ToolCallInvalid: the dataset or a column does not exist, or a column is secret or personal.
     """
     source, table = bench.table(TOOL.name, arguments.dataset_id)
-    personal = source.knowledge.knowledge.personal
-    open_names = [
-        column.name for column in table.columns if not (column.secret or is_personal(table, column, personal))
-    ]
+    open_names = [column.name for column in source.open_columns(table)]
     names = arguments.columns or open_names[:_MAX_COLUMNS]
-    problems = unknown_columns("columns", names, table, personal)
+    problems = tuple(
+        SpecProblem(f"columns[{at}]", f"the values of {name} are secret")
+        if name in table.column_names
+        else SpecProblem(f"columns[{at}]", f"there is no column {name}", nearest(name, open_names))
+        for at, name in enumerate(names)
+        if name not in open_names
+    )
     if problems:
-        raise ToolCallInvalid(TOOL.name, tuple(problems))
+        raise ToolCallInvalid(TOOL.name, problems)
     nodes = [exp.column(name, quoted=True) for name in names]
     rows = select(nodes, table, source, cancellation, arguments.n)["rows"]
     kinds = {name: personal_content(source.catalog, table, table.column(name)) for name in names}

@@ -15,9 +15,7 @@ from datasphinx.agent.errors import SpecProblem, ToolCallInvalid
 from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.llm.formats import model_schema
 from datasphinx.agent.messages import Language
-from datasphinx.agent.queryspec.spec import nearest
 from datasphinx.agent.schema.catalog import Table, type_class
-from datasphinx.agent.sources.profile import is_personal
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.dialects import print_statement
 from datasphinx.agent.types import EarlierResult, KeptResult, Result
@@ -108,23 +106,6 @@ def check_known(tool: str, path: str, name: str, names: Sequence[str]) -> None:
         # Similarly spelled ids are unrelated, so the first ones are listed rather than the nearest.
         reason = f"there is no such {path.partition('[')[0].removesuffix('_id')} in this question"
         raise ToolCallInvalid(tool, (SpecProblem(path, reason, tuple(names[:_SHOWN_IDS])),))
-
-
-def unknown_columns(
-    path: str, names: Sequence[str], table: Table, personal: frozenset[str] = frozenset()
-) -> list[SpecProblem]:
-    """Return a problem for each of `names` that is not a column of `table`, or is secret or `personal`."""
-    secret = {column.name for column in table.columns if column.secret or is_personal(table, column, personal)}
-    open_names = [name for name in table.column_names if name not in secret]
-    return [
-        SpecProblem(
-            f"{path}[{at}]",
-            f"the values of {name} are secret" if name in secret else f"there is no column {name}",
-            () if name in secret else nearest(name, open_names),
-        )
-        for at, name in enumerate(names)
-        if name not in open_names
-    ]
 
 
 def select(
