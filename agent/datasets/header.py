@@ -427,14 +427,13 @@ class HeaderFinder:
         return len(filled & set(self._used))
 
 
-def column_names(header: Header, kept: Sequence[int]) -> tuple[list[str], list[Warning]]:
-    """Return unique names for the columns at the indices `kept`, and a warning for each changed name."""
+def column_names(header: Header) -> tuple[list[str], list[Warning]]:
+    """Return unique names for the columns, and a warning for each changed name."""
     names: list[str] = []
     warnings = []
     used_names: set[str] = set()
-    originals = {header.names[place].casefold() for place in kept}
-    for place in kept:
-        original = header.names[place]
+    originals = {name.casefold() for name in header.names}
+    for place, original in enumerate(header.names):
         name, number = original or f"column_{place + 1}", 2
         while name.casefold() in used_names or (name != original and name.casefold() in originals):
             name, number = f"{original or f'column_{place + 1}'}_{number}", number + 1

@@ -354,6 +354,4 @@ def _valid_frame(frame: Any) -> Any:
 def _valid_names(names: Iterable[Any]) -> list[str]:
     from datasphinx.agent.datasets.header import Header, column_names
 
-    header = Header(tuple(valid_text(str(name)) for name in names), 0, 1)
-    valid, _ = column_names(header, range(len(header.names)))
-    return valid
+    return column_names(Header(tuple(valid_text(str(name)) for name in names), 0, 1))[0]

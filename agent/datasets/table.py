@@ -102,10 +102,11 @@ class Part:
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns of the staging table: `names` are final; `places` gives the column of each part by its own place."""
+    """The columns of the staging table: `places` gives the column of each part by its own place."""
 
-    header: Header
     names: tuple[str, ...]
+    named: tuple[int, ...]
+    """The places of the columns that have a name in the file."""
     places: tuple[tuple[int, ...], ...]
     warnings: tuple[Warning, ...]
     label: str = ""
@@ -117,7 +118,7 @@ class Layout:
         places = []
         warnings: dict[tuple[str, str], Warning] = {}
         for part in parts:
-            own, found = column_names(part.header, range(len(part.header.names)))
+            own, found = column_names(part.header)
             warnings.update({(warning.code, warning.column): warning for warning in found})
             by_name = {name.casefold(): place for place, name in enumerate(names)}
             names += [name for name in own if name.casefold() not in by_name]
@@ -128,12 +129,12 @@ class Layout:
             names.append(label)
         unnamed = {
             place
-            for at, part in enumerate(parts)
-            for place, name in zip(places[at], part.header.names, strict=True)
+            for own, part in zip(places, parts, strict=True)
+            for place, name in zip(own, part.header.names, strict=True)
             if not name
         }
-        header = Header(tuple("" if place in unnamed else name for place, name in enumerate(names)), 0, 1)
-        return cls(header, tuple(names), tuple(places), tuple(warnings.values()), label)
+        named = tuple(place for place in range(len(names)) if place not in unnamed)
+        return cls(tuple(names), named, tuple(places), tuple(warnings.values()), label)
 
 
 def make_table(
@@ -186,8 +187,7 @@ def make_table(
         _fill_down(work, columns[place])
     if fill_places:
         plans = infer()
-    named = {place for place, name in enumerate(layout.header.names) if name}
-    kept = [plan for plan in plans if plan.filled or plan.cells.place in named]
+    kept = [plan for plan in plans if plan.filled or plan.cells.place in layout.named]
     kept_names = [names[plan.cells.place] for plan in kept]
     warnings = [warning for warning in warnings if not warning.column or warning.column in kept_names]
     warnings += [warning for plan in kept for warning in plan.warnings]
@@ -407,7 +407,6 @@ def _move_sections(
     names: list[str],
 ) -> list[Warning]:
     """Turn the headings of sections into a column, and leave out notes; return the warnings about them."""
-    named = [place for place, name in enumerate(layout.header.names) if name]
     labels = 1 if layout.label else 0
     merged_rows = {
         offset + top - part.start
@@ -415,7 +414,7 @@ def _move_sections(
         for top, left, _, right in part.cell_file.merged
         if top >= part.start and right > left
     }
-    first = named[0] if named else 0
+    first = layout.named[0] if layout.named else 0
     found = find_sections(work, columns[first : len(columns) - labels], merged_rows)
     warnings = []
     if found.headings:

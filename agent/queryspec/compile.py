@@ -542,15 +542,15 @@ def find_fan_out(
     Raises:
         QuerySpecInvalid: An aggregation would count values several times.
     """
-    unique = list(Names(spec, datasets).scope.tables)
-    if FanOut(spec, datasets).joins_to_look_up():
+    names = Names(spec, datasets)
+    unique = list(names.scope.tables)
+    if FanOut(names).joins_to_look_up():
         most = _count(spec, datasets, source, cancellation, _Compiler.key_counts)
         if any(number is not None and number > 1 for number in most):
             counts = _count(spec, datasets, source, cancellation, _Compiler.row_counts)
             unique = [name for at, name in enumerate(unique) if counts[2 * at] == counts[2 * at + 1]]
-    fan_out = FanOut(spec, datasets, unique)
-    problems = tuple(fan_out.problems())
-    if problems:
+    fan_out = FanOut(names, unique)
+    if problems := tuple(fan_out.problems()):
         raise QuerySpecInvalid(problems)
     return fan_out.repeated_columns()
 

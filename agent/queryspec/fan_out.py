@@ -8,9 +8,9 @@ be averaged per order; over customers with the orders of each, a column of the c
 from collections.abc import Collection, Iterator
 
 from datasphinx.agent.errors import SpecProblem
-from datasphinx.agent.queryspec.columns import Datasets, Names, united_columns
+from datasphinx.agent.queryspec.columns import Names, united_columns
 from datasphinx.agent.queryspec.expressions import names_in
-from datasphinx.agent.queryspec.spec import Aggregation, Join, QuerySpec, Union, output_name
+from datasphinx.agent.queryspec.spec import Aggregation, Join, Union, output_name
 
 _UNAFFECTED = ("min", "max", "nunique", "first", "last")
 """Aggregations that repeated rows do not change."""
@@ -19,13 +19,12 @@ _UNAFFECTED = ("min", "max", "nunique", "first", "last")
 class FanOut:
     """The fan-out of one checked spec. `unique` has the datasets whose rows occur at most once, found in the data."""
 
-    def __init__(self, spec: QuerySpec, datasets: Datasets, unique: Collection[str] = ()) -> None:
+    def __init__(self, names: Names, unique: Collection[str] = ()) -> None:
         """Without `unique`, only `joins_to_look_up` can be used."""
-        self._spec, self._datasets = spec, datasets
-        names = Names(spec, datasets)
+        self._spec, self._datasets = names.spec, names.datasets
         self._scope, self._nodes, self._rows = names.scope, names.nodes, names.of_rows
         self._safe = set(unique)
-        for join in spec.joins:
+        for join in self._spec.joins:
             if any(place.dataset in self._safe for left in join.on for place in self._scope.find_columns(left)):
                 self._safe.add(join.dataset)
 
