@@ -29,8 +29,9 @@ class ScriptedAnalyst(NamedTuple):
     services: Services
 
     def ask(self, question: str = QUESTION, **given: Any) -> dict[str, Any]:
-        """The output of one question."""
-        return self.graph.invoke({"question": question, **given})
+        """The output of one question, or of an answer to the user's, on the one thread of its checkpointer."""
+        asked = {} if "clarification_answer" in given else {"question": question}
+        return self.graph.invoke({**asked, **given}, {"configurable": {"thread_id": "1"}})
 
     def prompts(self, schema: str = "AnalystStep") -> list[str]:
         """The prompts that asked for `schema`, in order."""
@@ -44,6 +45,11 @@ MakeAnalyst = Callable[..., ScriptedAnalyst]
 def step(tool: str, **arguments: Any) -> dict[str, Any]:
     """What the model says to call a tool."""
     return {"tool": tool, "arguments": arguments}
+
+
+def query(dataset: str, spec: dict[str, Any] = BY_ACCOUNT) -> dict[str, Any]:
+    """What the model says to run a query."""
+    return step("run_query", dataset_id=dataset, query=spec)
 
 
 def tools(output: Mapping[str, Any]) -> list[str]:

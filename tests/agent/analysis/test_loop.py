@@ -13,16 +13,12 @@ from datasphinx.agent.errors import SourceUnreachable
 from datasphinx.agent.llm.scripted import ScriptedModel
 from datasphinx.agent.record.store import open_store
 from datasphinx.agent.services import Services
-from tests.agent.analysis.conftest import BY_ACCOUNT, QUESTION, TOTAL, MakeAnalyst, calls, step, tools
+from tests.agent.analysis.conftest import BY_ACCOUNT, QUESTION, TOTAL, MakeAnalyst, calls, query, step, tools
 
 AS_NUMBERS = LoadOptions(types={"cost": "number"})
 DONE = step("finish", answer="{max.returns}")
 LARGEST = "{max.returns:账号} has {max.returns} of {r2.returns}."
 NOT_AN_ANSWER = {"output_type": None, "value": None}
-
-
-def query(dataset: str, spec: dict[str, Any] = BY_ACCOUNT) -> dict[str, Any]:
-    return step("run_query", dataset_id=dataset, query=spec)
 
 
 def test_a_question_is_answered_from_a_file(analyst: MakeAnalyst, returns: str, dataset: str) -> None:
@@ -107,7 +103,7 @@ def test_of_many_datasets_the_model_chooses(analyst: MakeAnalyst, tmp_path: Path
 )
 def test_what_cannot_be_begun_is_told(analyst: MakeAnalyst, given: dict[str, Any], code: str) -> None:
     agent = analyst()
-    output = agent.graph.invoke({"question": QUESTION, **given})
+    output = agent.ask(**given)
 
     assert output["error"]["code"] == code
     assert output["answer"] == output["error"]["message"]
@@ -563,33 +559,30 @@ ASKED = step("ask_user", question="Which account?", options=["alpha", "beta"])
 
 def test_the_user_is_asked_and_the_answer_goes_on(analyst: MakeAnalyst, returns: str, dataset: str) -> None:
     agent = analyst([ASKED, query(dataset), DONE], checkpointer=InMemorySaver())
-    thread = {"configurable": {"thread_id": "1"}}
-    first = agent.graph.invoke({"question": QUESTION, "files": [returns]}, thread)
+    first = agent.ask(files=[returns])
 
     assert first["clarification"]["question"] == "Which account?"
     assert [option["label"] for option in first["clarification"]["options"]] == ["alpha", "beta"]
     assert (first["error"], first["value"]) == (None, None)
     assert "Which account?" in first["answer"]
 
-    second = agent.graph.invoke({"clarification_answer": "beta"}, thread)
+    second = agent.ask(clarification_answer="beta")
     assert (second["answer"], second["clarification"]) == ("70", None)
     assert "Clarified: Which account? - beta" in agent.prompts()[1]
 
 
 def test_an_answer_in_own_words_is_read_with_the_options(analyst: MakeAnalyst, returns: str, dataset: str) -> None:
     agent = analyst([ASKED, query(dataset), DONE], checkpointer=InMemorySaver())
-    thread = {"configurable": {"thread_id": "1"}}
-    agent.graph.invoke({"question": QUESTION, "files": [returns]}, thread)
-    agent.graph.invoke({"clarification_answer": "the second one"}, thread)
+    agent.ask(files=[returns])
+    agent.ask(clarification_answer="the second one")
 
     assert "Clarified: Which account? (1. alpha; 2. beta) - the second one" in agent.prompts()[1]
 
 
 def test_the_same_is_not_asked_twice(analyst: MakeAnalyst, returns: str, dataset: str) -> None:
     agent = analyst([ASKED, ASKED, query(dataset), DONE], checkpointer=InMemorySaver())
-    thread = {"configurable": {"thread_id": "1"}}
-    agent.graph.invoke({"question": QUESTION, "files": [returns]}, thread)
-    second = agent.graph.invoke({"clarification_answer": "beta"}, thread)
+    agent.ask(files=[returns])
+    second = agent.ask(clarification_answer="beta")
 
     assert (second["answer"], second["clarification"]) == ("70", None)
     assert "the user is not asked" in agent.prompts()[2]

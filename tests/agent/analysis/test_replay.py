@@ -19,7 +19,7 @@ from datasphinx.agent.replay import Replay, replay
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import Settings
 from datasphinx.agent.types import EmbeddedOptions
-from tests.agent.analysis.conftest import BY_ACCOUNT, QUESTION, TOTAL, MakeAnalyst, step
+from tests.agent.analysis.conftest import BY_ACCOUNT, QUESTION, TOTAL, MakeAnalyst, query, step
 from tests.agent.record.stores import tampering
 from tests.support.commands import Run
 from tests.support.fake_openai import FakeOpenAI
@@ -30,10 +30,6 @@ pytestmark = pytest.mark.stored_record
 BARS = step("plot", result_id="r1", plot={"chart_type": "bar", "x": "账号", "y": "returns"})
 END = step("finish", answer="{2.账号} has {2.returns} returns, {1.账号} {1.returns}.")
 BACK = step("ask_user", question="Which month?", options=["January", "February"])
-
-
-def query(dataset: str, spec: dict[str, Any] = BY_ACCOUNT) -> dict[str, Any]:
-    return step("run_query", dataset_id=dataset, query=spec)
 
 
 def again(output: dict[str, Any], settings: Settings, source: str | None = None) -> Replay:
@@ -208,7 +204,7 @@ def test_a_form_that_was_asked_for_is_replayed_with_its_correction(
 )
 def test_a_run_that_could_not_begin_is_replayed_as_that(analyst: MakeAnalyst, given: dict[str, Any]) -> None:
     agent = analyst()
-    output = agent.graph.invoke({"question": QUESTION, **given})
+    output = agent.ask(**given)
 
     assert output["error"]
     assert again(output, agent.services.settings).differences == []
@@ -232,11 +228,8 @@ def test_a_question_that_was_clarified_is_replayed_with_what_was_asked(
 ) -> None:
     other = step("ask_user", question="Which account?", options=["alpha", "beta"])
     agent = analyst([BACK, other, END][:rounds] + [query(dataset), END], checkpointer=InMemorySaver())
-    thread = {"configurable": {"thread_id": "1"}}
-    outputs = [agent.graph.invoke({"question": QUESTION, "files": [returns]}, thread)]
-    for answer in ("February", "beta")[:rounds]:
-        given = {"question": QUESTION, "clarification_answer": answer}
-        outputs.append(agent.graph.invoke(given, thread))
+    outputs = [agent.ask(files=[returns])]
+    outputs += [agent.ask(clarification_answer=answer) for answer in ("February", "beta")[:rounds]]
 
     assert "Clarified: Which month? - February" in agent.prompts()[-1]
     assert outputs[-1]["error"] is None
