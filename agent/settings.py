@@ -38,6 +38,45 @@ TENANT = r"^[a-z0-9][a-z0-9_-]{0,62}$"
 """The pattern of tenant names, which are also folder names."""
 CONFIG_FILE = "datasphinx.toml"
 """The configuration file: settings by lower-case name, and a table `[sources.NAME]` for each source."""
+_REMOVED = {
+    "tool_timeout_s": "use DATASPHINX_STATEMENT_TIMEOUT_S",
+    "memory_size": "it is always 10",
+    "embedded_candidates": "it is always 3",
+    "request_timeout_s": "it is 1.5 times DATASPHINX_MAX_QUESTION_S",
+    "chat_sql": "answers under /v1 always end with their SQL",
+    "keep_accepted_examples": "accepted answers become proposals, and with their review examples",
+    "oidc.jwks_url": "the keys are those of the issuer's discovery document",
+    "embed": "link to the page, or use /v1 or MCP from a page of yours",
+    "studio_any_source": "use DATASPHINX_SOURCES",
+    "sources.log_database_errors": "it is always false",
+    "shots": "it is always 3",
+    "sources.shots": "it is always 3",
+    "sources.hive_partitioning": "it is always null",
+    "sources.storage": "files are read from this machine: copy or mount them, or connect an engine that reads them",
+    "source_folders": "use DATASPHINX_SOURCES",
+    "report_budget": "it is always 10",
+    "max_file_bytes": "it is always 2000000000",
+    "max_workbook_s": "it is always 60",
+    "max_unpacked_bytes": "it is always 2000000000",
+    "max_dataset_rows": "it is always 50000000",
+    "max_dataset_columns": "it is always 2000",
+    "max_question_chars": "it is always 10000",
+    "byte_limit": "it is always 50000000",
+    "max_planned_rows": "there is no such limit any more: DATASPHINX_STATEMENT_TIMEOUT_S ends long statements",
+    "short_table_rows": "it is always 20",
+    "follow_up_questions": "it is always true",
+    "embeddings_model": "the vectors of the extra `semantic` are used",
+    "embeddings_base_url": "the vectors of the extra `semantic` are used",
+    "log_level": "it is always info",
+    "tenants.max_llm_calls": "use DATASPHINX_MAX_LLM_CALLS",
+    "tenants.max_llm_tokens": "use DATASPHINX_MAX_LLM_TOKENS",
+    "tenants.max_cost_usd": "use DATASPHINX_MAX_COST_USD",
+    "tenants.max_question_s": "use DATASPHINX_MAX_QUESTION_S",
+    "mcp_run_sql": "use DATASPHINX_RUN_SQL",
+    "embedded_model=small": "use base",
+    "llm_profile=plain": "use auto; the embedded model is better than models that need it",
+}
+"""Settings and values that no longer exist, those inside of others after the name of these, with their replacement."""
 _OPENAI_NAMES = {
     "llm_base_url": ("openai_base_url", "openai_api_base"),
     "llm_model": ("openai_model",),
@@ -556,10 +595,16 @@ class Settings(ServiceSettings):
 
         Keyword arguments come first, then the environment, `.env`, `datasphinx.toml`, and OpenAI's variable names.
         Variables of other programs in `.env` are ignored.
+
+        Raises:
+            ConfigurationError: a variable is that of a setting that no longer exists.
         """
         environments = [
             source.env_vars for source in (env_settings, dotenv_settings) if isinstance(source, EnvSettingsSource)
         ]
+        for name, replacement in _REMOVED.items():
+            if any(variables.get(f"datasphinx_{name}") for variables in environments):
+                raise ConfigurationError(f"DATASPHINX_{name.upper()}", f"it is no longer a setting: {replacement}")
         others = {
             name: next(filter(None, (variables.get(other) for other in names for variables in environments)), None)
             for name, names in _OPENAI_NAMES.items()
@@ -633,7 +678,10 @@ def load_settings(**overrides: object) -> Settings:
         cause = first.get("ctx", {}).get("error")
         reason = message_of(cause) if isinstance(cause, ValueError) else first["msg"]
         if first["type"] == "extra_forbidden":
-            reason = "there is no such setting"
+            replacement = _REMOVED.get(".".join([name, *inner[-1:]]))
+            reason = f"it is no longer a setting: {replacement}" if replacement else "there is no such setting"
+        elif replacement := _REMOVED.get(f"{name}={first['input']}"):
+            reason = f"{first['input']} is no longer a value: {replacement}"
         reason = Message("field_problem", field=".".join(inner), reason=reason) if inner else reason
         raise ConfigurationError(f"DATASPHINX_{name.upper()}", reason) from None
     except SettingsError as error:

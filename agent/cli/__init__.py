@@ -16,6 +16,7 @@ from datasphinx.agent.cli.key import key_app
 from datasphinx.agent.cli.knowledge import knowledge_app
 from datasphinx.agent.cli.model import model_app
 from datasphinx.agent.cli.options import LogJson, services_of, settings_of
+from datasphinx.agent.cli.removed import NamingReplacements, add_removed
 from datasphinx.agent.cli.report import report
 from datasphinx.agent.cli.source import init, source_app
 from datasphinx.agent.cli.text import PrintableFormatter, echo, json_text
@@ -23,7 +24,7 @@ from datasphinx.agent.cli.threads import threads_app
 from datasphinx.agent.cli.trace import trace_app
 from datasphinx.agent.errors import ANSWERED, DOMAIN, USAGE, DatasphinxError
 
-app = typer.Typer(name="datasphinx", invoke_without_command=True, rich_markup_mode=None)
+app = typer.Typer(name="datasphinx", cls=NamingReplacements, invoke_without_command=True, rich_markup_mode=None)
 app.add_typer(knowledge_app, name="knowledge")
 app.add_typer(model_app, name="model")
 app.add_typer(source_app, name="source")
@@ -137,6 +138,7 @@ for _group, _is_hidden in ((admin_app, False), (app, True)):
     _group.command("guard", hidden=_is_hidden)(guard_statements)
     for _name, _commands in {"eval": eval_app, "key": key_app, "threads": threads_app, "trace": trace_app}.items():
         _group.add_typer(_commands, name=_name, hidden=_is_hidden)
+add_removed({"": app, "eval": eval_app, "knowledge": knowledge_app, "model": model_app, "source": source_app})
 
 
 def main() -> NoReturn:

@@ -1,6 +1,7 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -188,14 +189,36 @@ def test_unknown_arguments_are_refused() -> None:
     with pytest.raises(ConfigurationError) as caught:
         load_settings(rowlimit=5)
     assert caught.value.setting == "DATASPHINX_ROWLIMIT"
-    for given, place in (
-        ({"tenants": {"acme": {"max_llm_calls": 1}}}, "TENANTS.*acme.max_llm_calls"),
-        ({"sources": {"a": {"url": "sqlite:///a.db", "shots": 1}}}, "SOURCES.*a.shots"),
-    ):
-        with pytest.raises(ConfigurationError, match=f"{place}.*there is no such setting"):
-            load_settings(**given)
     with pytest.raises(ValidationError):
         Settings(rowlimit=5)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("place", ["environment", "dotenv", "file", "argument"])
+def test_a_removed_setting_names_its_replacement(monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    if place == "environment":
+        env(monkeypatch, DATASPHINX_TOOL_TIMEOUT_S="5")
+    elif place == "dotenv":
+        dotenv("DATASPHINX_TOOL_TIMEOUT_S=5\n")
+    elif place == "file":
+        Path("datasphinx.toml").write_text("tool_timeout_s = 5\n", encoding="utf-8")
+    with pytest.raises(ConfigurationError, match="TOOL_TIMEOUT_S.*use DATASPHINX_STATEMENT_TIMEOUT_S"):
+        load_settings(**({"tool_timeout_s": 5} if place == "argument" else {}))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"embed": {"origins": ["https://a.example"], "secret": "s" * 32}},
+            "EMBED.*link to the page",
+        ),
+        ({"tenants": {"acme": {"max_llm_calls": 1}}}, "TENANTS.*acme.max_llm_calls.*use DATASPHINX_MAX_LLM_CALLS"),
+        ({"sources": {"a": {"url": "sqlite:///a.db", "shots": 1}}}, "SOURCES.*it is always 3"),
+    ],
+)
+def test_a_removed_setting_inside_of_another_names_its_replacement(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        load_settings(**given)
 
 
 def test_settings_stay_as_they_are() -> None:
