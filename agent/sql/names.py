@@ -51,10 +51,6 @@ class ResolvedQuery:
     scopes: tuple[Scope, ...]
     nodes: dict[int, tuple[exp.Expr, ...]] = field(default_factory=dict, compare=False, repr=False)
     """The nodes of the scopes that were searched, by the ids of these."""
-    columns: "dict[tuple[int, int], tuple[exp.Expr, Scope, ColumnReference | None]]" = field(
-        default_factory=dict, compare=False, repr=False
-    )
-    """The columns that were looked up, by the ids of node and scope."""
 
     @property
     def dialect(self) -> str:
@@ -87,17 +83,8 @@ class ResolvedQuery:
 
     def column_of(self, node: exp.Expr | None, scope: Scope) -> ColumnReference | None:
         """Return the catalog column that `node` refers to in `scope`; None if it is not a column of a catalog table."""
-        if not isinstance(node, exp.Column):
-            return None
-        key = id(node), id(scope)
-        if key not in self.columns:
-            # Both are kept, so that no others get their ids.
-            self.columns[key] = node, scope, self._find_column(node, scope)
-        return self.columns[key][2]
-
-    def _find_column(self, node: exp.Column, scope: Scope) -> ColumnReference | None:
-        table = self.table(_source_of(node, scope)) if node.table else None
-        return column_called(node.name, table) if table else None
+        table = self.table(_source_of(node, scope)) if isinstance(node, exp.Column) and node.table else None
+        return column_called(node.name, table) if node and table else None
 
 
 def _source_of(column: exp.Column, scope: Scope) -> exp.Table | Scope | None:
@@ -225,7 +212,7 @@ def _resolved_text(sql: str, catalog: Catalog, *, expand_stars: bool = False) ->
             for scope in query.scopes if query else ():
                 # sqlglot computes these properties on first use, which is not thread-safe.
                 _ = scope.selected_sources, scope.columns, scope.external_columns, scope.pivots
-            return (query.scopes, query.nodes, query.columns) if query else None
+            return (query.scopes, query.nodes) if query else None
         except (SqlglotError, RecursionError, ValueError):
             return None
 

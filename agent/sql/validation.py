@@ -423,7 +423,7 @@ def _remarks(sql: str, query: ResolvedQuery) -> tuple[Remark, ...]:
 
     def check() -> tuple[Remark, ...]:
         try:
-            own = CheckedQuery(query.catalog, query.scopes, query.nodes, query.columns)
+            own = CheckedQuery(query.catalog, query.scopes, query.nodes)
             static, meant = (_of_each_select(checks, own) for checks in (_CHECKS, MEANING))
             return tuple(dict.fromkeys([*static, *rankings_of_nulls(query), *meant]))
         except Exception:
