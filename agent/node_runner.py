@@ -27,7 +27,7 @@ from datasphinx.agent.core.redact import without_paths
 from datasphinx.agent.core.text import valid_json
 from datasphinx.agent.errors import DatasphinxError, InputInvalid, InternalError
 from datasphinx.agent.messages import Message
-from datasphinx.agent.record.step import Audit, Step, current_step, merge_audit, new_audit
+from datasphinx.agent.record.step import Audit, Step, merge_audit, new_audit, recorded_on
 from datasphinx.agent.record.telemetry import check_installed, current_run
 from datasphinx.agent.record.telemetry import node as trace_node
 from datasphinx.agent.record.waiting import report_start
@@ -219,15 +219,13 @@ def run_as_node(node: Node, shared: Services, flow: Flow = SQL_AGENT) -> GraphNo
         attempt = 1 + sum(each["node"] == node.__name__ for each in state["audit"]["steps"])
         left = statements_left(state["attempts"], services.settings) if node.__name__ == "generate_sql" else None
         report_start(node.__name__, attempt, None if left is None else attempt + left)
-        token = current_step.set(step)
         try:
-            update = _or_failure(recorded, node, flow, state, services)
+            with recorded_on(step):
+                update = _or_failure(recorded, node, flow, state, services)
         except GraphBubbleUp:
             # The run is suspended, perhaps for long or for ever.
             services.recorder.flush(trace_id)
             raise
-        finally:
-            current_step.reset(token)
         if "answer" in update:
             services.results.forget(trace_id)
             if flow is SQL_AGENT and update.get("sql") and not update.get("verified"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, NotRequired
@@ -175,13 +175,18 @@ current_step: ContextVar[Step | None] = ContextVar("current_step", default=None)
 
 
 @contextmanager
-def not_recorded() -> Iterator[None]:
-    """Calls and statements in the `with` block belong to no question: they are neither recorded nor limited."""
-    token = current_step.set(None)
+def recorded_on(step: Step | None) -> Iterator[None]:
+    """Calls and statements in the `with` block belong to `step`."""
+    token = current_step.set(step)
     try:
         yield
     finally:
         current_step.reset(token)
+
+
+def not_recorded() -> AbstractContextManager[None]:
+    """Calls and statements in the `with` block belong to no question: they are neither recorded nor limited."""
+    return recorded_on(None)
 
 
 def note(text: str) -> None:

@@ -10,7 +10,7 @@ from datasphinx.agent.errors import StatementCancelled
 from datasphinx.agent.formatting.filters import condition_words, short_words
 from datasphinx.agent.generation.computed_bounds import with_computed_bounds
 from datasphinx.agent.messages import Language
-from datasphinx.agent.record.step import Step, current_step, new_audit
+from datasphinx.agent.record.step import Step, new_audit, recorded_on
 from datasphinx.agent.types import QueryCondition
 
 pytestmark = pytest.mark.integration
@@ -114,12 +114,9 @@ def test_only_dates_that_the_database_computes_are_filters(
 def test_a_cancelled_run_computes_no_dates(scripted: Scripted) -> None:
     source, cancellation = scripted().services.source(), Cancellation()
     cancellation.cancel()
-    token = current_step.set(Step("answer", new_audit("t"), cancellation=cancellation))
-    try:
-        with pytest.raises(StatementCancelled):
-            with_computed_bounds("SELECT 1 FROM orders WHERE ordered_on < date('now')", source)
-    finally:
-        current_step.reset(token)
+    step = Step("answer", new_audit("t"), cancellation=cancellation)
+    with recorded_on(step), pytest.raises(StatementCancelled):
+        with_computed_bounds("SELECT 1 FROM orders WHERE ordered_on < date('now')", source)
 
 
 @pytest.mark.parametrize("bound", ["date('2034-01-31', 'start of month')", "(SELECT date('2034-01-31', '-7 days'))"])

@@ -9,7 +9,7 @@ import pytest
 from datasphinx.agent.embedded.candidates import Candidate, read_candidate, select_candidate
 from datasphinx.agent.embedded.constraints import QuestionConstraints
 from datasphinx.agent.llm.client import WrittenText
-from datasphinx.agent.record.step import Step, current_step, new_audit
+from datasphinx.agent.record.step import Step, new_audit, recorded_on
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.compare import canonical_sql
 from tests.support.databases import make_database, open_url
@@ -29,10 +29,9 @@ def source(tmp_path: Path) -> Source:
 @pytest.fixture
 def step() -> Iterator[Step]:
     """The step on which statements and notes are recorded."""
-    recorded = Step("generate_sql", new_audit("t"))
-    token = current_step.set(recorded)
-    yield recorded
-    current_step.reset(token)
+    step = Step("generate_sql", new_audit("t"))
+    with recorded_on(step):
+        yield step
 
 
 def chosen(

@@ -19,7 +19,7 @@ from datasphinx.agent.embedded.prefix_cache import PrefixCache
 from datasphinx.agent.embedded.server import Endpoint
 from datasphinx.agent.errors import ModelRejected, ModelUnreachable, Unavailable
 from datasphinx.agent.llm.client import ModelClient
-from datasphinx.agent.record.step import Step, current_step, new_audit
+from datasphinx.agent.record.step import Step, new_audit, recorded_on
 from datasphinx.agent.settings import load_settings
 from tests.support.fake_openai import FakeOpenAI, Reply
 
@@ -206,10 +206,8 @@ def test_a_request_has_the_time_that_is_left_of_the_question(start: Any, connect
     client, released = connect(endpoint), threading.Event()
     fake.default = Reply(ANSWER, hang=released)
     step = Step("generate_sql", {**new_audit("trace"), "latency_ms": 29_950.0})
-    token = current_step.set(step)
     try:
-        with pytest.raises(Unavailable):
+        with recorded_on(step), pytest.raises(Unavailable):
             client.write(prompt("How many?"))
     finally:
-        current_step.reset(token)
         released.set()

@@ -7,7 +7,7 @@ import pytest
 
 from datasphinx.agent.connect import connect_model
 from datasphinx.agent.llm.client import ModelClient
-from datasphinx.agent.record.step import ModelCall, Step, current_step, new_audit
+from datasphinx.agent.record.step import ModelCall, Step, new_audit, recorded_on
 from datasphinx.agent.settings import load_settings
 from tests.support.fake_openai import FakeOpenAI
 
@@ -44,6 +44,5 @@ def connect(server: FakeOpenAI, no_waiting: None) -> Connect:
 @pytest.fixture
 def calls() -> Iterator[list[ModelCall]]:
     step = Step("generate_sql", new_audit("t"))
-    token = current_step.set(step)
-    yield step.calls
-    current_step.reset(token)
+    with recorded_on(step):
+        yield step.calls

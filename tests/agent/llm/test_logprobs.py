@@ -11,9 +11,9 @@ from datasphinx.agent.connect import connect_model
 from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.llm.logprobs import Logprobs, likelihood_of
 from datasphinx.agent.llm.schemas import GeneratedSQL
-from datasphinx.agent.record.step import Step, current_step, new_audit
 from datasphinx.agent.settings import load_settings
 from tests.support.fake_openai import FakeOpenAI, Reply
+from tests.support.steps import recorded
 
 QUESTION = [HumanMessage("How many?")]
 TOKENS = [('{"sql": "', -3.0), ("SELECT", -0.5), (" 1", -1.5), ('", ', -2.0), ('"assumptions": []}', -4.0)]
@@ -44,14 +44,8 @@ def client(server: FakeOpenAI, *, logprobs: bool = True) -> ModelClient:
 
 def asked(model: ModelClient) -> list[dict[str, Any]]:
     """What the record has of one call."""
-    events: list[dict[str, Any]] = []
-    step = Step("generate_sql", new_audit("t"))
-    step.event = lambda kind, body: events.append(dict(body))  # type: ignore[method-assign]
-    token = current_step.set(step)
-    try:
+    with recorded() as (_, events):
         assert model.ask(GeneratedSQL, QUESTION).sql == "SELECT 1"
-    finally:
-        current_step.reset(token)
     return events
 
 

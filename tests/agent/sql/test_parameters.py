@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from datasphinx.agent.errors import NotPermitted, StatementRefused
-from datasphinx.agent.record.step import Step, current_step, new_audit
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.guard import sanitize
 from datasphinx.agent.sql.parameters import insert_markers
 from datasphinx.agent.types import Limits
 from tests.agent.sql.engines import EngineUnderTest, over
 from tests.support.databases import open_url
+from tests.support.steps import recorded
 
 pytestmark = pytest.mark.integration
 
@@ -143,12 +143,7 @@ def test_the_record_has_the_statement_without_its_values(tmp_path: Path) -> None
 
     with closing(sqlite3.connect(tmp_path / "a.sqlite")) as connection:
         connection.execute("CREATE TABLE t (a TEXT)")
-    step = Step("node", new_audit("trace"))
-    token = current_step.set(step)
-    try:
-        with closing(open_url(f"sqlite:///{tmp_path / 'a.sqlite'}")) as source:
-            rows(source, "SELECT a FROM t WHERE a = :n", n="secret")
-    finally:
-        current_step.reset(token)
+    with closing(open_url(f"sqlite:///{tmp_path / 'a.sqlite'}")) as source, recorded() as (step, _):
+        rows(source, "SELECT a FROM t WHERE a = :n", n="secret")
 
     assert [statement["sql"] for statement in step.statements] == ["SELECT a FROM t WHERE a = :n"]

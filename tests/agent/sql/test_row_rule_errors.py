@@ -16,12 +16,12 @@ from datasphinx.agent.errors import (
     StatementFailed,
     StatementTimeout,
 )
-from datasphinx.agent.record.step import Step, current_step, new_audit
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.failures import without_database_text
 from datasphinx.agent.types import Limits
 from tests.support.databases import make_table, open_url, url
 from tests.support.servers import FOUR_ENGINES, SERVERS, prepared
+from tests.support.steps import recorded
 
 NOTE = "swordfish"
 """What the one row holds and errors quote."""
@@ -54,15 +54,8 @@ def failure_of(source: Source, sql: str) -> DatasphinxError:
 
 @pytest.mark.parametrize("name", FOUR_ENGINES)
 def test_the_text_of_the_database_stays_with_it(name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    events: list[Any] = []
-    step = Step("execute_sql", new_audit("t"))
-    step.event = lambda kind, body: events.append((kind, body))  # type: ignore[method-assign]
-    with opened(name, tmp_path, row_rules={"re_notes": "id = 1"}) as source:
-        token = current_step.set(step)
-        try:
-            error = failure_of(source, FAILS[name])
-        finally:
-            current_step.reset(token)
+    with opened(name, tmp_path, row_rules={"re_notes": "id = 1"}) as source, recorded() as (step, events):
+        error = failure_of(source, FAILS[name])
     seen = [
         str(error),
         error.message("ru"),

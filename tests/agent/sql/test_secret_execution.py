@@ -10,10 +10,10 @@ import duckdb
 import pytest
 
 from datasphinx.agent.errors import DatasphinxError, StatementFailed, StatementRefused
-from datasphinx.agent.record.step import Step, current_step, new_audit
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.types import Limits
 from tests.support.databases import open_url
+from tests.support.steps import recorded
 
 pytestmark = pytest.mark.integration
 
@@ -74,13 +74,8 @@ def test_errors_do_not_quote_values(
     request: pytest.FixtureRequest, name: str, sql: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     source: Source = request.getfixturevalue(name)
-    events, step = recorded()
-    token = current_step.set(step)
-    try:
-        with pytest.raises(DatasphinxError) as caught:
-            source.execute(sql)
-    finally:
-        current_step.reset(token)
+    with recorded() as (step, events), pytest.raises(DatasphinxError) as caught:
+        source.execute(sql)
     error = caught.value
     assert isinstance(error, StatementFailed | StatementRefused)
     assert error.__cause__ is None and error.__context__ is None
@@ -139,11 +134,3 @@ def test_an_unpivot_of_secrets_is_masked(source: Source) -> None:
 def test_a_value_found_by_a_condition_is_secret(source: Source, sql: str) -> None:
     result = source.execute(sql)
     assert (result["rows"], result["secret"]) == ([[4321]], [0])
-
-
-def recorded() -> tuple[list[Any], Step]:
-    """A step that stores its events in a list."""
-    events: list[Any] = []
-    step = Step("execute_sql", new_audit("t"))
-    step.event = lambda kind, body: events.append((kind, body))  # type: ignore[method-assign]
-    return events, step
