@@ -1,4 +1,4 @@
-"""Synonyms of common business words in English, Russian and Chinese, from `synonyms.txt`.
+"""Synonyms of common business words in English, Russian, Chinese and a few in German, from `synonyms.txt`.
 
 The vocabulary for generating training questions is separate: there a word has exactly one counterpart in each language,
 chosen to fit its tables ("номер" for a hotel room).

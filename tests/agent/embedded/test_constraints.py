@@ -92,7 +92,13 @@ def test_definitions_of_the_question_have_to_be_used() -> None:
 
 
 @pytest.mark.parametrize(
-    "question", ["What share of the orders is express?", "Какова доля срочных заказов?", "加急订单的占比是多少?"]
+    "question",
+    [
+        "What share of the orders is express?",
+        "Какова доля срочных заказов?",
+        "加急订单的占比是多少?",
+        "Welcher Anteil der Bestellungen ist express?",
+    ],
 )
 def test_a_share_is_computed_or_read(question: str) -> None:
     said = constraints_of(question, [])
