@@ -50,7 +50,9 @@ def test_tenants_of_one_source_have_their_own_knowledge(cache_dir: Path, tmp_pat
     answers = {"GeneratedSQL": [{"sql": "SELECT COUNT(*) FROM things WHERE thing = 'north'"}]}
     shown, outputs, ready = {}, {}, {}
     settings: dict[str, Any] = {"sources": source, "api_keys": keys, "tenants": tenants, "clarify": "never"}
-    with serving(cache_dir, answers, operate_keys=tuple(keys.values()), **settings) as server:
+    with serving(
+        cache_dir, answers, operate_keys=[hash_of(key) for key in (ACME, BETA, "dsk_gamma")], **settings
+    ) as server:
         for name, key in {"acme": ACME, "beta": BETA, "gamma": "dsk_gamma", "acme again": ACME}.items():
             asked = len(server.model.calls)
             body = {"input": {"question": "How many gadgets are there, also acme widgets and beta widgets?"}}
