@@ -3,17 +3,14 @@
 Run `python -m benchmarks.doubts`. Databases of the training part have no rows, so that stored values are unknown.
 """
 
-import gzip
-import json
 import random
 import sqlite3
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from pydantic import SecretStr
 from sqlglot import exp
@@ -24,6 +21,7 @@ from datasphinx.agent.settings import SourceSettings
 from datasphinx.agent.sources.source import Source, open_source
 from datasphinx.agent.sql.guard import parse
 from datasphinx.agent.types import Limits
+from training.spider import TrainingQuestion, read_training
 
 TODAY = date(2026, 5, 4)
 TRAINING_QUESTIONS = 1500
@@ -63,17 +61,17 @@ def _other_value(literal: exp.Literal, source: Source) -> exp.Literal | None:
     return exp.Literal(this=changed, is_string=literal.is_string)
 
 
-def measure(questions: Sequence[Mapping[str, Any]], open_database: Callable[[str], Source]) -> dict[str, float]:
+def measure(questions: Sequence[TrainingQuestion], open_database: Callable[[str], Source]) -> dict[str, float]:
     """Return the shares of right statements with a doubt, a warning, and either, and of wrong ones with a doubt."""
     counts: Counter[str] = Counter()
-    for line in questions:
-        source = open_database(line["db_id"])
+    for asked in questions:
+        source = open_database(asked.db_id)
         selection = source.catalog.selection()
-        said = Mentions(line["question"], values=source.linked_values(line["question"], selection))
-        found = doubts_on_rows(line["sql"], said, source, TODAY)
-        warnings = [one for one in source.warnings_about(line["sql"]) if getattr(one, "code", "") not in _EMPTY_ROWS]
+        said = Mentions(asked.question, values=source.linked_values(asked.question, selection))
+        found = doubts_on_rows(asked.sql, said, source, TODAY)
+        warnings = [one for one in source.warnings_about(asked.sql) if getattr(one, "code", "") not in _EMPTY_ROWS]
         counts.update(right=1, doubtful=bool(found), warned=bool(warnings), validated=bool(found or warnings))
-        for kind, wrong in altered(line["sql"], source) if not found else ():
+        for kind, wrong in altered(asked.sql, source) if not found else ():
             counts[kind] += 1
             counts[f"{kind} caught"] += bool(doubts_on_rows(wrong, said, source, TODAY))
     shares = {name: counts[name] / counts["right"] for name in ("doubtful", "warned", "validated")}
@@ -90,15 +88,12 @@ def main() -> None:
         source.complete_values()
         return source
 
-    with (spider.DEV / "questions.jsonl").open(encoding="utf-8") as file:
-        shown = [json.loads(line) for line in file]
+    shown = read_training(spider.DEV / "questions.jsonl")
     print("shown", measure(shown, lambda name: opened(spider.DEV / "databases" / f"{name}.sqlite")))
     tables = spider.read_tables()
-    with gzip.open(spider.TRAIN, "rt", encoding="utf-8") as file:
-        lines = [json.loads(line) for line in file]
-    unseen = random.Random(3).sample(lines, TRAINING_QUESTIONS)
+    unseen = random.Random(3).sample(read_training(spider.TRAIN), TRAINING_QUESTIONS)
     with tempfile.TemporaryDirectory() as folder:
-        for name in {line["db_id"] for line in unseen}:
+        for name in {asked.db_id for asked in unseen}:
             with sqlite3.connect(Path(folder, f"{name}.sqlite")) as database:
                 own = spider.one_database(tables, name).values()
                 for statement in spider.create_statements(table for table in own if table.name != "sqlite_sequence"):

@@ -5,38 +5,36 @@ The schemas of spider_dev are among them, and are counted apart, also with the v
 which prompts show, are counted too.
 """
 
-import gzip
 import json
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from datasphinx.agent.schema.catalog import Column, Table
 from datasphinx.agent.schema.inferred_keys import infer_foreign_keys
 from datasphinx.agent.sources.profile import Sampler, profile
 from datasphinx.agent.sources.reflect import reflect
 from datasphinx.agent.sql.database import Database
+from training.spider import SpiderSchema, SpiderTable, read_held_out, read_schemas
 
 Join = frozenset[tuple[str, str]]
 
 
 def main(folder: Path) -> None:
     """Print precision and recall over all schemas and over those of spider_dev."""
-    schemas = json.loads(gzip.decompress((folder / "spider_schemas.json.gz").read_bytes()))
-    questions = folder / "spider_dev" / "questions.jsonl"
-    dev = {json.loads(line)["db_id"] for line in questions.read_text(encoding="utf-8").splitlines()}
+    schemas = list(read_schemas(folder / "spider_schemas.json.gz").values())
+    dev = read_held_out(folder / "spider_dev" / "questions.jsonl").db_ids
     figures = {
-        "train": measure([schema for schema in schemas if schema["db_id"] not in dev]),
-        "dev": measure([schema for schema in schemas if schema["db_id"] in dev]),
+        "train": measure([schema for schema in schemas if schema.db_id not in dev]),
+        "dev": measure([schema for schema in schemas if schema.db_id in dev]),
         "dev, with values": counts(
             [
-                (declared(schema), with_values(folder / "spider_dev" / "databases" / f"{schema['db_id']}.sqlite"))
+                (declared(schema), with_values(folder / "spider_dev" / "databases" / f"{schema.db_id}.sqlite"))
                 for schema in schemas
-                if schema["db_id"] in dev
+                if schema.db_id in dev
             ]
         ),
-        "train, primary keys hidden too": measure([s for s in schemas if s["db_id"] not in dev], primary=False),
+        "train, primary keys hidden too": measure([s for s in schemas if s.db_id not in dev], primary=False),
     }
     print(json.dumps(figures, indent=2))
 
@@ -49,7 +47,7 @@ def with_values(path: Path) -> dict[str, Table]:
     return dict(profile(Sampler(database, replace(catalog, tables=infer_foreign_keys(tables)), budget_s=30.0)).tables)
 
 
-def measure(schemas: list[Any], *, primary: bool = True) -> dict[str, float]:
+def measure(schemas: list[SpiderSchema], *, primary: bool = True) -> dict[str, float]:
     """Return counts and shares of the keys that are inferred from the names in `schemas`."""
     return counts([(declared(each), infer_foreign_keys(tables_of(each, primary=primary))) for each in schemas])
 
@@ -73,10 +71,9 @@ def counts(schemas: list[tuple[set[Join], dict[str, Table]]]) -> dict[str, float
     }
 
 
-def declared(schema: Any) -> set[Join]:
+def declared(schema: SpiderSchema) -> set[Join]:
     """Return the foreign keys that Spider gives."""
-    names = [(schema["table_names_original"][table], column) for table, column in schema["column_names_original"]]
-    return {frozenset((names[a], names[b])) for a, b in schema["foreign_keys"]}
+    return {frozenset(((key.table, key.column), (key.target, key.target_column))) for key in schema.foreign_keys}
 
 
 def joins(tables: dict[str, Table], *, only_likely: bool = False) -> set[Join]:
@@ -89,20 +86,14 @@ def joins(tables: dict[str, Table], *, only_likely: bool = False) -> set[Join]:
     }
 
 
-def tables_of(schema: Any, *, primary: bool) -> dict[str, Table]:
+def tables_of(schema: SpiderSchema, *, primary: bool) -> dict[str, Table]:
     """Return the tables of a schema without their foreign keys."""
-    columns: dict[int, list[tuple[int, Column]]] = {}
-    for number, ((table, name), kind) in enumerate(
-        zip(schema["column_names_original"], schema["column_types"], strict=True)
-    ):
-        columns.setdefault(table, []).append((number, Column(name, {"time": "datetime"}.get(kind, kind))))
-    made = {}
-    for number, name in enumerate(schema["table_names_original"]):
-        own = columns.get(number, [])
-        flat = [key for item in schema["primary_keys"] for key in (item if isinstance(item, list) else [item])]
-        key = tuple(column.name for place, column in own if place in flat)
-        made[name] = Table(name, tuple(column for _, column in own), primary_key=key if primary else ())
-    return made
+
+    def without_keys(table: SpiderTable) -> Table:
+        columns = (Column(each.name, "datetime" if each.type == "time" else each.type) for each in table.columns)
+        return Table(table.name, tuple(columns), primary_key=table.primary_key if primary else ())
+
+    return {table.name: without_keys(table) for table in schema.tables}
 
 
 if __name__ == "__main__":

@@ -1,13 +1,11 @@
 """Spider's schemas as one catalog, its questions with the tables of their gold SQL, and tables that only distract."""
 
-import gzip
-import json
 import random
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import sqlglot
 from sqlglot import exp
@@ -15,6 +13,7 @@ from sqlglot import exp
 from datasphinx.agent.schema.catalog import Catalog, Column, ForeignKey, Table
 from datasphinx.agent.types import Limits
 from tests.support.databases import open_url
+from training.spider import SpiderSchema, read_schemas, read_training
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 SCHEMAS = SHARED / "benchmarks" / "spider_schemas.json.gz"
@@ -35,9 +34,7 @@ class Linked(NamedTuple):
 
 def read_tables() -> dict[str, Table]:
     """Return the tables of all schemas; keys are `database.table`, which no name of a table or column repeats."""
-    with gzip.open(SCHEMAS, "rt", encoding="utf-8") as file:
-        schemas = json.load(file)
-    return {key: table for schema in schemas for key, table in _tables(schema)}
+    return {key: table for schema in read_schemas(SCHEMAS).values() for key, table in _tables(schema)}
 
 
 def one_database(tables: Mapping[str, Table], database: str) -> dict[str, Table]:
@@ -52,14 +49,12 @@ def catalog_of(tables: Mapping[str, Table], values: Mapping[tuple[str, str], tup
 
 def read_train(tables: Mapping[str, Table]) -> list[Linked]:
     """Return the questions of the training part; one whose SQL reads a table that is not there is left out."""
-    with gzip.open(TRAIN, "rt", encoding="utf-8") as file:
-        return list(_linked(file, tables))
+    return _linked(TRAIN, tables)
 
 
 def read_dev(tables: Mapping[str, Table]) -> list[Linked]:
     """Return the questions of the ten databases that nothing is fitted to."""
-    with (DEV / "questions.jsonl").open(encoding="utf-8") as file:
-        return list(_linked(file, tables))
+    return _linked(DEV / "questions.jsonl", tables)
 
 
 def dev_values(tables: Mapping[str, Table]) -> dict[tuple[str, str], tuple[str, ...]]:
@@ -179,32 +174,28 @@ def _disguised(
     return Table(name, tuple(chance.choices(columns, k=_COLUMNS)), foreign_keys=keys)
 
 
-def _tables(schema: Mapping[str, Any]) -> Iterator[tuple[str, Table]]:
-    names, columns = schema["table_names_original"], schema["column_names_original"]
-    keys = [f"{schema['db_id']}.{name}" for name in names]
-    for number, name in enumerate(names):
-        references = [(a, b) for a, b in schema["foreign_keys"] if columns[a][0] == number]
+def _tables(schema: SpiderSchema) -> Iterator[tuple[str, Table]]:
+    for table in schema.tables:
+        keys = tuple(
+            ForeignKey((key.column,), f"{schema.db_id}.{key.target}", (key.target_column,))
+            for key in schema.foreign_keys
+            if key.table == table.name
+        )
+        columns = tuple(Column(column.name, "TEXT") for column in table.columns)
         yield (
-            keys[number],
-            Table(
-                name,
-                tuple(Column(column, "TEXT") for owner, column in columns if owner == number),
-                primary_key=tuple(columns[at][1] for at in schema["primary_keys"] if columns[at][0] == number),
-                foreign_keys=tuple(
-                    ForeignKey((columns[a][1],), keys[columns[b][0]], (columns[b][1],)) for a, b in references
-                ),
-            ),
+            f"{schema.db_id}.{table.name}",
+            Table(table.name, columns, primary_key=table.primary_key, foreign_keys=keys),
         )
 
 
-def _linked(lines: Iterator[str], tables: Mapping[str, Table]) -> Iterator[Linked]:
+def _linked(questions: Path, tables: Mapping[str, Table]) -> list[Linked]:
     spelt = {key.lower(): key for key in tables}
-    for line in lines:
-        if line.strip():
-            record = json.loads(line)
-            gold = {spelt.get(f"{record['db_id']}.{name}".lower(), "") for name in _read_by(record["sql"])}
-            if "" not in gold:
-                yield Linked(record["db_id"], record["question"], frozenset(gold))
+    found = []
+    for asked in read_training(questions):
+        gold = {spelt.get(f"{asked.db_id}.{name}".lower(), "") for name in _read_by(asked.sql)}
+        if "" not in gold:
+            found.append(Linked(asked.db_id, asked.question, frozenset(gold)))
+    return found
 
 
 def _read_by(sql: str) -> set[str]:
