@@ -29,6 +29,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 from langchain_core.messages.utils import convert_to_openai_messages
 
+from benchmarks.common import Line, read_lines, write_lines
 from datasphinx.agent.analyst import build_analyst
 from datasphinx.agent.errors import ModelUnreachable
 from datasphinx.agent.llm.schemas import AnalystStep
@@ -39,8 +40,6 @@ from datasphinx.agent.settings import Settings
 
 TODAY = date(2026, 11, 1)
 """The date in the prompts, so that they are the same on every day."""
-
-Line = dict[str, Any]
 
 
 class Reader:
@@ -117,11 +116,6 @@ def _equal(expected: Any, value: Any) -> bool:
     return str(expected).strip().casefold() == str(value).strip().casefold()
 
 
-def read_lines(path: Path) -> list[Line]:
-    """Return the lines of JSON in `path`."""
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
-
-
 def replay(questions: Sequence[Line], folder: Path, steps: dict[str, list[Line]]) -> Iterator[Line]:
     """Yield the output, the grade ("pending" without a further step) and the pending prompt of each question."""
     reader = Reader()
@@ -158,9 +152,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     recorded = {line["id"]: line["steps"] for line in read_lines(options.answers)} if options.answers else {}
     outcomes = list(ask_embedded(questions, folder) if options.embedded else replay(questions, folder, recorded))
     if options.pending:
-        prompts = [outcome["pending"] for outcome in outcomes if "pending" in outcome]
-        text = "".join(json.dumps(prompt, ensure_ascii=False) + "\n" for prompt in prompts)
-        options.pending.write_text(text, encoding="utf-8")
+        write_lines(options.pending, [outcome["pending"] for outcome in outcomes if "pending" in outcome])
     for outcome in outcomes if options.show else ():
         if outcome["grade"] != "correct":
             shown = {name: outcome["output"][name] for name in ("answer", "value", "tables", "error")}

@@ -29,10 +29,9 @@ from typing import Any, get_args
 
 from langchain_core.outputs import ChatResult
 from sqlalchemy import create_engine
-from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
 
-from benchmarks.clarification import Line, read_lines
+from benchmarks.common import Line, own_database, read_lines
 from benchmarks.domains import AS_OF, DOMAINS
 from benchmarks.embedded import CREATE
 from benchmarks.spider import DEV
@@ -88,19 +87,13 @@ def postgres(name: str) -> Iterator[str]:
     Raises:
         OperationalError: no server answers.
     """
-    admin, url = create_engine(POSTGRES_URL, isolation_level="AUTOCOMMIT"), make_url(POSTGRES_URL)
-    database = f"answers_{name}"
-    with admin.connect() as connection:
-        connection.exec_driver_sql(f"DROP DATABASE IF EXISTS {database} WITH (FORCE)")
-        connection.exec_driver_sql(f"CREATE DATABASE {database}")
-        made = create_engine(url.set(database=database))
-        with made.begin() as inner:
+    with own_database(POSTGRES_URL, f"answers_{name}") as url:
+        engine = create_engine(url)
+        with engine.begin() as connection:
             script = (FOLDER / f"{name}.sql").read_text(encoding="utf-8")
-            inner.execution_options(no_parameters=True).exec_driver_sql(script)
-        made.dispose()
-        yield url.set(database=database).render_as_string(hide_password=False)
-        connection.exec_driver_sql(f"DROP DATABASE {database} WITH (FORCE)")
-    admin.dispose()
+            connection.execution_options(no_parameters=True).exec_driver_sql(script)
+        engine.dispose()
+        yield url
 
 
 def sources(names: Sequence[str], databases: Path, stack: ExitStack) -> dict[str, str]:
@@ -268,9 +261,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     if not (options.prompts or options.replies):
         parser.error("name a folder for the prompts, or files with replies")
-    texts = {line["id"]: line["text"] for line in read_lines(options.texts or ())}
-    replies = {line["id"]: line["reply"] for line in read_lines(options.replies or ())}
-    lines = [{**each, "db": each.get("db") or each["db_id"]} for each in read_lines([options.questions])]
+    texts = {line["id"]: line["text"] for line in read_lines(*options.texts or ())}
+    replies = {line["id"]: line["reply"] for line in read_lines(*options.replies or ())}
+    lines = [{**each, "db": each.get("db") or each["db_id"]} for each in read_lines(options.questions)]
     questions = [each for each in lines if not replies or each["id"] in replies]
     with ExitStack() as stack:
         found = sources([*dict.fromkeys(each["db"] for each in questions)], options.databases, stack)

@@ -15,6 +15,7 @@ from typing import Any, cast
 from langchain_core.messages import BaseMessage
 
 from benchmarks.clarification import figures_of, source_of
+from benchmarks.common import read_lines
 from datasphinx.agent.evals.run import evaluation_settings
 from datasphinx.agent.graph import build_graph
 from datasphinx.agent.llm.scripted import ScriptedModel
@@ -31,8 +32,7 @@ NOTHING = {"summary": "", "no_ambiguity": True}
 
 def main(when: Clarify) -> None:
     """Print the figures as JSON."""
-    lines = QUESTIONS.read_text(encoding="utf-8").splitlines()
-    records = {record["question"]: record for record in map(json.loads, lines)}
+    records = {record["question"]: record for record in read_lines(QUESTIONS)}
 
     def of(messages: list[BaseMessage]) -> dict[str, Any]:
         prompt = str(messages[-1].content)

@@ -10,7 +10,6 @@ embedder, which a process does once, are timed apart. The warm figures are media
 
 import json
 import random
-import resource
 import sqlite3
 import subprocess
 import sys
@@ -25,8 +24,9 @@ from statistics import median
 from typing import Any
 
 from pydantic import SecretStr
-from sqlalchemy import create_engine, make_url, text
+from sqlalchemy import create_engine, text
 
+from benchmarks.common import own_database, peak_mb, timed
 from datasphinx.agent.retrieval.semantic import packaged_embedder
 from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.schema.describe import describe
@@ -97,13 +97,7 @@ def on_sqlite() -> dict[str, Any]:
 
 def on_postgres(url: str = POSTGRES) -> dict[str, Any]:
     """A database of its own on the server of `url`, without rows."""
-    # From another database than the one of `url`, whose sessions a test may end.
-    server = create_engine(make_url(url).set(database="postgres"), isolation_level="AUTOCOMMIT", pool_pre_ping=True)
-    own = make_url(url).set(database=NAME)
-    try:
-        with server.connect() as connection:
-            connection.execute(text(f"DROP DATABASE IF EXISTS {NAME} WITH (FORCE)"))
-            connection.execute(text(f"CREATE DATABASE {NAME}"))
+    with own_database(url, NAME) as own, tempfile.TemporaryDirectory() as folder:
         engine = create_engine(own)
         statements = definitions()
         while batch := list(islice(statements, 200)):
@@ -111,12 +105,7 @@ def on_postgres(url: str = POSTGRES) -> dict[str, Any]:
                 for statement in batch:
                     connection.execute(text(statement))
         engine.dispose()
-        with tempfile.TemporaryDirectory() as folder:
-            return _phases(own.render_as_string(hide_password=False), folder)
-    finally:
-        with server.connect() as connection:
-            connection.execute(text(f"DROP DATABASE IF EXISTS {NAME} WITH (FORCE)"))
-        server.dispose()
+        return _phases(own, folder)
 
 
 def _phases(url: str, folder: str) -> dict[str, Any]:
@@ -140,12 +129,12 @@ def cold(url: str, folder: Path) -> dict[str, float]:
     """Read the database, sample it for three seconds, fill up what was not sampled, and store all."""
     figures: dict[str, float] = {}
     loader = CatalogLoader(Database(url), SourceSettings(url=SecretStr(url)), folder, packaged_embedder())
-    figures["reflect_s"], catalog = timed(loader.reflect)
-    figures["profile_s"], catalog = timed(lambda: loader.profile(catalog, 3))
+    catalog = _timed(figures, "reflect_s", loader.reflect)
+    catalog = _timed(figures, "profile_s", lambda: loader.profile(catalog, 3))
     figures["profiled_tables"] = sum(table.columns[0].distinct is not None for table in catalog.tables.values())
     catalog = filled(catalog)
-    figures["store_s"], digest = timed(lambda: loader.store(catalog))
-    figures["index_s"], _ = timed(lambda: loader.index(catalog, digest))
+    digest = _timed(figures, "store_s", lambda: loader.store(catalog))
+    _timed(figures, "index_s", lambda: loader.index(catalog, digest))
     figures["tables"] = len(catalog.tables)
     figures["columns"] = sum(len(table.columns) for table in catalog.tables.values())
     for kind in ("catalog", "index"):
@@ -156,20 +145,26 @@ def cold(url: str, folder: Path) -> dict[str, float]:
 def warm(url: str, folder: Path) -> dict[str, float]:
     """Open the source and rank once, then describe the tables that were found and check a statement on one."""
     figures: dict[str, float] = {}
-    figures["embedder_s"], embedder = timed(packaged_embedder, 3)
+    embedder = _timed(figures, "embedder_s", packaged_embedder)
     settings = SourceSettings(url=SecretStr(url), allow_writable_account=True)
     before = time.process_time()
-    figures["open_s"], source = timed(
-        lambda: open_source(settings, Limits(10, 1_000), cache_dir=folder, embedder=embedder), 3
+    source = _timed(
+        figures, "open_s", lambda: open_source(settings, Limits(10, 1_000), cache_dir=folder, embedder=embedder)
     )
-    figures["rank_s"], ranked = timed(lambda: source.index.rank(QUESTION, limit=15), 3)
+    ranked = _timed(figures, "rank_s", lambda: source.index.rank(QUESTION, limit=15))
     figures["start_s"] = round(figures["open_s"] + figures["rank_s"], 3)
     figures["start_cpu_s"] = round(time.process_time() - before, 3)
     assert source.background is None and len(ranked) == 15
-    figures["describe_s"], _ = timed(lambda: _described(source, ranked), 3)
-    figures["check_s"], _ = timed(lambda: validated_sql(f"SELECT id FROM {ranked[0]}", source.catalog), 3)
+    _timed(figures, "describe_s", lambda: _described(source, ranked))
+    _timed(figures, "check_s", lambda: validated_sql(f"SELECT id FROM {ranked[0]}", source.catalog))
     source.close()
     return figures
+
+
+def _timed(figures: dict[str, float], name: str, work: Callable[[], Any]) -> Any:
+    result, took = timed(work)
+    figures[name] = round(took.wall, 3)
+    return result
 
 
 def _described(source: Source, keys: list[str]) -> str:
@@ -190,18 +185,6 @@ def filled(catalog: Catalog) -> Catalog:
     }
     texts = ((key, column) for key, table in tables.items() for column in table.columns if column.type_class == "text")
     return replace(catalog, tables=tables, values={(key, column.name): values for key, column in texts})
-
-
-def timed(work: Callable[[], Any], digits: int = 2) -> tuple[float, Any]:
-    """Return how many seconds `work` took, and its result."""
-    started = time.perf_counter()
-    result = work()
-    return round(time.perf_counter() - started, digits), result
-
-
-def peak_mb() -> float:
-    """Return the most memory that this process has had, in MB."""
-    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 from langchain_core.messages.utils import convert_to_openai_messages
 
+from benchmarks.common import Line, read_lines, write_lines
 from benchmarks.spider import DEV
 from datasphinx.agent.clarify.review import distinct_readings
 from datasphinx.agent.evals.run import evaluation_settings
@@ -35,13 +36,6 @@ TODAY = date(2026, 11, 1)
 """The date in the prompts, so that they are the same on every day."""
 NOTHING = {"sql": "SELECT 1"}
 """The answer while prompts are written."""
-
-Line = dict[str, Any]
-
-
-def read_lines(paths: Sequence[Path]) -> list[Line]:
-    """Return the lines of JSON in `paths`."""
-    return [json.loads(line) for path in paths for line in path.read_text(encoding="utf-8").splitlines() if line]
 
 
 def source_of(database: str, databases: Path) -> str:
@@ -80,15 +74,14 @@ class Reader:
 
 def write_prompts(questions: Sequence[Line], databases: Path, path: Path) -> None:
     """Write the prompt of the first generation call of each question to `path`."""
-    reader = Reader()
-    with path.open("w", encoding="utf-8") as file:
-        for question in questions:
-            output = reader.ask(question["question"], source_of(question["db"], databases))
-            if not reader.prompts:
-                sys.stderr.write(f"{question['id']} has no generation call: {output['error']['code']}\n")
-                continue
-            messages = convert_to_openai_messages(reader.prompts[0])
-            file.write(json.dumps({"id": question["id"], "messages": messages}, ensure_ascii=False) + "\n")
+    reader, lines = Reader(), []
+    for question in questions:
+        output = reader.ask(question["question"], source_of(question["db"], databases))
+        if reader.prompts:
+            lines.append({"id": question["id"], "messages": convert_to_openai_messages(reader.prompts[0])})
+        else:
+            sys.stderr.write(f"{question['id']} has no generation call: {output['error']['code']}\n")
+    write_lines(path, lines)
 
 
 def differ(question: Line, source: str, services: Services) -> bool:
@@ -165,13 +158,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     mode.add_argument("--write-prompts", type=Path, metavar="FILE", help="write the prompts to this file")
     mode.add_argument("--answers", type=Path, metavar="FILE", help="replay the answers in this file")
     options = parser.parse_args(arguments)
-    questions = read_lines(options.questions)
+    questions = read_lines(*options.questions)
     for question in questions:
         source_of(question["db"], options.databases)
     if options.write_prompts:
         write_prompts(questions, options.databases, options.write_prompts)
         return
-    answers = {line["id"]: line["answer"] for line in read_lines([options.answers])}
+    answers = {line["id"]: line["answer"] for line in read_lines(options.answers)}
     missing = [question["id"] for question in questions if question["id"] not in answers]
     if missing:
         raise SystemExit(f"{options.answers} has no answer for {', '.join(missing)}")

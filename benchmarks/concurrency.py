@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.bare_graph import two_calls
+from benchmarks.common import percentile_95
 from benchmarks.service import answer, measured
 from datasphinx.agent.graph import build_graph
 from datasphinx.agent.sample.shop import shop_path
@@ -122,9 +123,9 @@ async def _ask_in_process(system: str, questions: int) -> None:
     print(_READY, flush=True)
     sys.stdin.readline()
     spent = time.process_time()
-    seconds = sorted(await asyncio.gather(*(ask(100 + number) for number in range(questions))))
+    seconds = await asyncio.gather(*(ask(100 + number) for number in range(questions)))
     spent = time.process_time() - spent
-    print(json.dumps({"p95_s": seconds[int(questions * 0.95)], "cpu_ms": spent / questions * 1000}))
+    print(json.dumps({"p95_s": percentile_95(seconds), "cpu_ms": spent / questions * 1000}))
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from typing import Any
 import duckdb
 import openpyxl
 
+from benchmarks.common import timed
 from datasphinx.agent.core.cancellation import Cancellation
 from datasphinx.agent.datasets.limits import LoadLimits
 from datasphinx.agent.datasets.registry import Registry
@@ -152,8 +153,8 @@ def compare(path: Path, data_dir: Path) -> None:
     datasets = Datasets(dataset.table, source.catalog.tables)
     for name, groups in SPECS.items():
         spec = read_spec({"group_by": groups, "aggregations": FIGURES})
-        ours = timed(lambda spec=spec: run(spec, datasets, source))
-        theirs = timed(lambda groups=groups: grouped(frame, groups))
+        ours = seconds_of(lambda spec=spec: run(spec, datasets, source))
+        theirs = seconds_of(lambda groups=groups: grouped(frame, groups))
         seconds = [f"{median(each) * 1000:,.0f} ms ({min(each) * 1000:,.0f} to {max(each) * 1000:,.0f})"
                    for each in (ours, theirs)]  # fmt: skip
         print(f"{dataset.row_count:,} rows {name}: {seconds[0]}, pandas {seconds[1]}, "
@@ -166,15 +167,9 @@ def grouped(frame: Any, groups: list[Any]) -> Any:
     return frame.groupby(keys).agg(rows=("units", "size"), units=("units", "sum"), price=("price", "mean"))
 
 
-def timed(work: Callable[[], Any]) -> list[float]:
+def seconds_of(work: Callable[[], Any]) -> list[float]:
     """Seconds of five runs, after one that is not counted."""
-    work()
-    found = []
-    for _ in range(RUNS):
-        started = time.perf_counter()
-        work()
-        found.append(time.perf_counter() - started)
-    return found
+    return [timed(work)[1].wall for _ in range(RUNS + 1)][1:]
 
 
 def apart(work: Callable[[Path, Path], None], path: Path) -> None:

@@ -10,9 +10,7 @@ With `--load 2`, two other processes compute all the time.
 """
 
 import argparse
-import json
 import multiprocessing
-import resource
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,6 +21,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.clinic import create_clinic
+from benchmarks.common import peak_mb, read_lines
 from benchmarks.domains import AS_OF, DOMAINS, create_domain
 from benchmarks.experiments.datasets import part_of
 from benchmarks.freight_and_library import create_freight, create_library
@@ -87,12 +86,11 @@ def main() -> None:
     for count in asked.candidates:
         with _busy_processes(asked.load):
             report = _ask(questions, databases, settings, replace(options, candidates=count))
-        megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         seconds = report.seconds
         print(
             f"{count} candidates: {report.matched} of {report.n} right; a question takes {seconds['median']:.2f} s "
             f"(median), {seconds['p95']:.2f} s (p95); {report.tokens_per_second} tokens/s; "
-            f"peak memory {megabytes:.0f} MB"
+            f"peak memory {peak_mb()} MB"
         )
         if all(outcome.confidence is None for outcome in report.outcomes):
             print("  no confidence: the tier has no calibration")
@@ -137,10 +135,9 @@ def _compute() -> None:
 
 
 def _domain(name: str, settings: Settings) -> tuple[list[Question], Mapping[str, Path]]:
-    lines = (FIXTURES / f"{name}_questions.jsonl").read_text(encoding="utf-8").splitlines()
     questions = [
         Question(db_id=it.get("db_id", name), id=it["id"], question=it["question"], sql=it["sql"])
-        for it in map(json.loads, lines[:_MOST_QUESTIONS])
+        for it in read_lines(FIXTURES / f"{name}_questions.jsonl")[:_MOST_QUESTIONS]
     ]
     if name in ("shop", "dates"):
         return questions, {name: shop_path(settings.cache_dir)}
@@ -154,10 +151,10 @@ def _domain(name: str, settings: Settings) -> tuple[list[Question], Mapping[str,
 
 def _print_off_topic(settings: Settings) -> None:
     """Print how many of the questions about something else are recognised, and the others."""
-    lines = (FIXTURES / "off_topic_questions.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = read_lines(FIXTURES / "off_topic_questions.jsonl")
     graph = build_graph(Services(settings))
     missed = []
-    for question in (json.loads(line)["question"] for line in lines):
+    for question in (line["question"] for line in lines):
         error = graph.invoke({"question": question, "source": SAMPLE})["error"]
         missed += [] if error and error["code"] == "off_topic" else [question]
     print(f"{len(lines) - len(missed)} of {len(lines)} recognised as off topic; not:")

@@ -4,10 +4,10 @@ Run with: `python -m benchmarks.expressible`. A reference counts if the model ma
 only the case of texts differs, it may write those of the question, if the rows are the same.
 """
 
-import json
 import re
 from collections.abc import Iterator
 
+from benchmarks.common import read_lines
 from benchmarks.spider import DEV
 from datasphinx.agent.embedded.expand import expand
 from datasphinx.agent.embedded.grammar.statement import statement_grammar
@@ -28,7 +28,7 @@ def main() -> None:
     sources = {
         path.stem: open_url(f"sqlite:///{path}", Limits(10, 1000)) for path in (DEV / "databases").glob("*.sqlite")
     }
-    questions = [json.loads(line) for line in (DEV / "questions.jsonl").read_text(encoding="utf-8").splitlines()]
+    questions = read_lines(DEV / "questions.jsonl")
     allowed = 0
     for question in questions:
         problem = problem_of(question["question"], question["sql"].rstrip("; "), sources[question["db_id"]])

@@ -14,14 +14,15 @@ import random
 import sqlite3
 import statistics
 import tempfile
-import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import MetaData, create_engine, make_url
+from sqlalchemy import MetaData, create_engine
 
+from benchmarks.common import Took, own_database, timed
 from datasphinx.agent.graph import build_graph
 from datasphinx.agent.llm.scripted import ScriptedModel
 from datasphinx.agent.retrieval.linked_values import linked_values
@@ -47,24 +48,18 @@ def main() -> None:
     parser.add_argument("--postgres", metavar="URL", help="account that may create a database, instead of SQLite")
     parser.add_argument("--question", action="store_true", help="ask through the graph")
     asked = parser.parse_args()
-    times: dict[str, list[tuple[float, float]]] = {}
+    times: dict[str, list[Took]] = defaultdict(list)
     measure = _ask if asked.question else _open
     with tempfile.TemporaryDirectory() as folder, _database(asked, Path(folder)) as url:
         for run in range(asked.runs):
             engine = create_engine(url)
-            _timed(times, "bare reflection", lambda engine=engine: MetaData().reflect(engine))
+            times["bare reflection"].append(timed(lambda engine=engine: MetaData().reflect(engine))[1])
             engine.dispose()
             measure(url, Path(folder, f"cache{run}"), times)
     bare = statistics.median(wall for wall, _ in times["bare reflection"])
     for name, measured in times.items():
         wall, cpu = (statistics.median(column) for column in zip(*measured, strict=True))
         print(f"{name:42} {wall:7.2f} s ({cpu:.2f})  {wall / bare:6.1f} x bare")
-
-
-def _timed(times: dict[str, list[tuple[float, float]]], name: str, work: Callable[[], object]) -> None:
-    wall, cpu = time.perf_counter(), time.process_time()
-    work()
-    times.setdefault(name, []).append((time.perf_counter() - wall, time.process_time() - cpu))
 
 
 @contextmanager
@@ -84,29 +79,28 @@ def _counted_statements() -> Iterator[list[int]]:
         profile.execute = execute  # type: ignore[attr-defined, assignment]
 
 
-def _open(url: str, cache: Path, times: dict[str, list[tuple[float, float]]]) -> None:
+def _open(url: str, cache: Path, times: dict[str, list[Took]]) -> None:
     settings = SourceSettings.model_validate({"url": url, "allow_writable_account": True})
-    opened: list[Source] = []
 
-    def prepare() -> None:
+    def prepare() -> Source:
         source = open_source(settings, Limits(30, 1000), cache_dir=cache, question=QUESTION)
         selection = {
             key: list(source.catalog.tables[key].column_names) for key in source.index.rank(QUESTION, limit=15)
         }
         linked_values(QUESTION, source.values, selection)
-        opened.append(source)
+        return source
 
     with _counted_statements() as statements:
-        _timed(times, "first question, until the prompt", prepare)
+        source, took = timed(prepare)
         before = statements[0]
-        (source,) = opened
         assert source.background is not None
-        _timed(times, "background: samples and values", source.background.wait)
+        times["first question, until the prompt"].append(took)
+        times["background: samples and values"].append(timed(source.background.wait)[1])
         source.close()
         print(f"statements: {before} before the prompt, {statements[0]} with the background")
 
 
-def _ask(url: str, cache: Path, times: dict[str, list[tuple[float, float]]]) -> None:
+def _ask(url: str, cache: Path, times: dict[str, list[Took]]) -> None:
     answers: dict[str, Any] = {
         "TableSelection": [{"tables": ["record_17"]}],
         "ColumnSelection": [{"tables": [{"table": "record_17", "columns": ["id", "field_17_1"]}]}],
@@ -124,9 +118,9 @@ def _ask(url: str, cache: Path, times: dict[str, list[tuple[float, float]]]) -> 
             raise SystemExit(f"the question failed: {output['answer']}")
 
     with _counted_statements() as statements:
-        _timed(times, "first question, until the answer", ask)
+        times["first question, until the answer"].append(timed(ask)[1])
         print(f"statements: {statements[0]} until the answer")
-    _timed(times, "second question, until the answer", ask)
+    times["second question, until the answer"].append(timed(ask)[1])
     services.close()
     # The work in the background would take time of the next run.
     stop_all()
@@ -141,18 +135,9 @@ def _database(asked: argparse.Namespace, folder: Path) -> Iterator[str]:
         create_tables(path, asked.tables, asked.columns, asked.rows, large)
         yield f"sqlite:///{path}"
         return
-    server = create_engine(asked.postgres, isolation_level="AUTOCOMMIT")
-    url = make_url(asked.postgres).set(database=_DATABASE)
-    drop = f"DROP DATABASE IF EXISTS {_DATABASE} WITH (FORCE)"
-    with server.connect() as connection:
-        connection.exec_driver_sql(drop)
-        connection.exec_driver_sql(f"CREATE DATABASE {_DATABASE}")
-        try:
-            _create_postgres(url.render_as_string(hide_password=False), asked.tables, asked.columns, asked.rows, large)
-            yield url.render_as_string(hide_password=False)
-        finally:
-            connection.exec_driver_sql(drop)
-    server.dispose()
+    with own_database(asked.postgres, _DATABASE) as url:
+        _create_postgres(url, asked.tables, asked.columns, asked.rows, large)
+        yield url
 
 
 def _columns(table: int, columns: int) -> list[tuple[str, str]]:

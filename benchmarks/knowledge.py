@@ -6,15 +6,14 @@ The questions of `tests/fixtures/knowledge_questions.jsonl` each need some of th
 python -m benchmarks.knowledge
 """
 
-import json
 import statistics
 import tempfile
-import time
 from pathlib import Path
 from random import Random
 
 from pydantic import SecretStr
 
+from benchmarks.common import percentile_95, read_lines, timed
 from datasphinx.agent.knowledge.folder import read_folder
 from datasphinx.agent.knowledge.prompt import knowledge_paragraphs, shown_entries
 from datasphinx.agent.sample.shop import shop_url
@@ -38,7 +37,7 @@ def main() -> None:
 
 def measure_prompts() -> None:
     """Print the tokens of the entries in prompts, and the share of questions whose prompt has all that they need."""
-    cases = [json.loads(line) for line in (FIXTURES / "knowledge_questions.jsonl").read_text("utf-8").splitlines()]
+    cases = read_lines(FIXTURES / "knowledge_questions.jsonl")
     with tempfile.TemporaryDirectory() as cache:
         knowledge = read_folder(FIXTURES / "knowledge" / "shop", "knowledge/shop")
         settings = SourceSettings(url=SecretStr(shop_url(Path(cache))))
@@ -83,20 +82,18 @@ def measure_times() -> None:
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "terms.yml").write_text(f"terms:\n{terms}", encoding="utf-8")
         (Path(folder) / "verified.yml").write_text(f"verified:\n{verified}", encoding="utf-8")
-        started, cpu = time.perf_counter(), time.process_time()
-        knowledge = read_folder(Path(folder), "knowledge")
-        knowledge.matches("")
-        wall, used = time.perf_counter() - started, time.process_time() - cpu
+        knowledge, reading = timed(lambda: read_folder(Path(folder), "knowledge"))
+        _, indexing = timed(lambda: knowledge.matches(""))
     print(f"entries: {len(knowledge.items)}, problems: {len(knowledge.problems)}")
-    print(f"reading and indexing: {1000 * wall:.0f} ms, {1000 * used:.0f} ms of CPU time")
+    wall, used = 1000 * (reading.wall + indexing.wall), 1000 * (reading.cpu + indexing.cpu)
+    print(f"reading and indexing: {wall:.0f} ms, {used:.0f} ms of CPU time")
     times, hits = [], 0
     for _ in range(QUESTIONS):
         question = f"How many {random.choice(words)} were there last year in the north by month and segment?"
-        started = time.perf_counter()
-        hits += bool(knowledge.matches(question))
-        times.append(1000 * (time.perf_counter() - started))
-    times.sort()
-    print(f"lookup: median {statistics.median(times):.2f} ms, 95th percentile {times[int(0.95 * QUESTIONS)]:.2f} ms")
+        found, took = timed(lambda question=question: knowledge.matches(question))
+        hits += bool(found)
+        times.append(1000 * took.wall)
+    print(f"lookup: median {statistics.median(times):.2f} ms, 95th percentile {percentile_95(times):.2f} ms")
     print(f"questions whose term was found: {hits} of {QUESTIONS}")
 
 

@@ -34,6 +34,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.messages.utils import convert_to_openai_messages
 from pydantic import BaseModel, SecretStr
 
+from benchmarks.common import Line, percentile_95, read_lines, write_lines
 from benchmarks.spider import DEV
 from datasphinx.agent.core.canonical import value_hash
 from datasphinx.agent.errors import ModelUnreachable
@@ -57,13 +58,6 @@ TODAY = date(2025, 12, 31)
 """The date in all prompts: the end of the data of the shop, which its knowledge declares as the reference date."""
 Condition = Literal["with", "without"]
 CONDITIONS: Sequence[Condition] = ("with", "without")
-
-Line = dict[str, Any]
-
-
-def read_lines(path: Path) -> list[Line]:
-    """Return the lines of JSON in `path`."""
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
 
 
 class Asker:
@@ -191,7 +185,7 @@ def figures_of(lines: Sequence[Line], outcomes: Sequence[dict[Condition, Line]])
             name: {"n": len(group), **{each: sum(pair[1][each]["match"] for pair in group) for each in CONDITIONS}}
             for name, group in groups.items()
         },
-        "tokens": {"median": statistics.median(tokens), "p95": tokens[int(0.95 * len(tokens))]},
+        "tokens": {"median": statistics.median(tokens), "p95": percentile_95(tokens)},
         "complete": 1 - sum(map(bool, missed.values())) / len(lines),
         "missed": {name: needs for name, needs in missed.items() if needs},
         "findings": sum(each["findings"] for each in with_knowledge),
@@ -217,8 +211,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     outcomes = run(lines, options.databases, Settings().cache_dir, answers)
     if options.export:
         calls = [outcome[each]["pending"] for each in CONDITIONS for outcome in outcomes if outcome[each]["pending"]]
-        text = "".join(json.dumps(call, ensure_ascii=False) + "\n" for call in calls)
-        options.export.write_text(text, encoding="utf-8")
+        write_lines(options.export, calls)
     for line, outcome in zip(lines, outcomes, strict=True) if options.show else ():
         for condition in CONDITIONS:
             if not outcome[condition]["match"]:

@@ -18,7 +18,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -31,6 +30,7 @@ from typing import Any
 import duckdb
 
 from benchmarks.bare_graph import two_calls
+from benchmarks.common import timed
 from datasphinx.agent.evals.demo import SHOP
 from datasphinx.agent.graph import build_graph
 from datasphinx.agent.sample.shop import shop_path
@@ -105,11 +105,12 @@ def per_question(cache: Path, url: str) -> dict[str, Any]:
     for number in range(_WARM_UP + _QUESTIONS):
         given = {"question": _question(number)}
         for name, graph in graphs.items():
-            output, (_, cpu) = _timed(partial(graph.invoke, given))
+            ask: Callable[[], Any] = partial(graph.invoke, given)
+            output, took = timed(ask)
             if output.get("status", "ok") != "ok":
                 raise SystemExit(f"{given['question']}: {output['answer']}")
             if number >= _WARM_UP:
-                seconds[name].append(cpu)
+                seconds[name].append(took.cpu)
     medians = {f"{name}_cpu_ms": _median_ms(values) for name, values in seconds.items()}
     counted = [{"question": _question(_WARM_UP + _QUESTIONS + number)} for number in range(_COUNTED)]
     calls = {
@@ -229,10 +230,10 @@ def worker(cache: Path) -> dict[str, dict[str, float]]:
     ):
         file = DatabaseFile(engine, str(path), engine)
         with cursor({"path": str(path), "has_views": False, "view_files": None, "timeout_s": 30}) as opened:
-            inside = [_timed(partial(_rows, opened, sql))[1][0] for _ in range(_STATEMENTS)]
+            inside = [timed(partial(_rows, opened, sql))[1].wall for _ in range(_STATEMENTS)]
         run = partial(shared_workers(512).run, file, sql, (), limits)
         run()
-        outside = [_timed(run)[1][0] for _ in range(_STATEMENTS)]
+        outside = [timed(run)[1].wall for _ in range(_STATEMENTS)]
         figures[engine] = {"inside_ms": _median_ms(inside), "worker_ms": _median_ms(outside)}
     return figures
 
@@ -280,13 +281,6 @@ def _serve(connection: Connection) -> None:
 def _rows(cursor: Any, sql: str) -> list[Any]:
     rows: list[Any] = cursor.execute(sql).fetchall()
     return rows
-
-
-def _timed(run: Callable[[], Any]) -> tuple[Any, tuple[float, float]]:
-    """Return what `run` returns, and the wall and CPU time that it takes, in seconds."""
-    wall, cpu = time.perf_counter(), time.process_time()
-    value = run()
-    return value, (time.perf_counter() - wall, time.process_time() - cpu)
 
 
 def _calls(run: Callable[[], Any]) -> int:

@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.common import read_lines
 from benchmarks.first_question import QUESTION, create_tables
 from datasphinx.agent.sample.shop import shop_path
 from tests.conftest import VALID
@@ -235,8 +236,7 @@ def prompt_tokens(requests: Iterable[Mapping[str, Any]]) -> float:
 
 def _shop_questions(shop: Path) -> Iterator[Question]:
     """Yield questions whose statements PandasAI's engine, DuckDB, understands as well."""
-    lines = (ROOT / "tests/fixtures/shop_questions.jsonl").read_text(encoding="utf-8").splitlines()
-    records = [json.loads(line) for line in lines]
+    records = read_lines(ROOT / "tests/fixtures/shop_questions.jsonl")
     for record in [each for each in records if not re.search("STRFTIME|JULIANDAY", each["sql"])][:_QUESTIONS]:
         tables = re.findall(r"\b(?:FROM|JOIN) (\w+)", record["sql"])
         yield Question(record["question"], record["sql"], tuple(dict.fromkeys(tables)))

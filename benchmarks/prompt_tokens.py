@@ -15,6 +15,7 @@ from os.path import commonprefix
 from pathlib import Path
 from typing import Any
 
+from benchmarks.common import read_lines
 from datasphinx.agent.evals.demo import SHOP
 from datasphinx.agent.evals.run import evaluation_settings
 from datasphinx.agent.graph import build_graph
@@ -38,8 +39,7 @@ def main(benchmarks: Path) -> None:
         questions = benchmarks / "spider_dev" / "questions.jsonl"
         if questions.is_file():
             by_database = defaultdict(list)
-            for line in questions.read_text(encoding="utf-8").splitlines()[::_EVERY]:
-                record = json.loads(line)
+            for record in read_lines(questions)[::_EVERY]:
                 by_database[record["db_id"]].append((record["question"], record["sql"]))
             spider = {
                 name: calls_of(f"sqlite:///{questions.parent / 'databases' / name}.sqlite", asked)

@@ -15,11 +15,9 @@ import argparse
 import gc
 import json
 import random
-import resource
 import statistics
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from os.path import commonprefix
@@ -29,6 +27,7 @@ from langchain_core.messages import BaseMessage
 from pydantic import SecretStr
 
 from benchmarks import spider
+from benchmarks.common import peak_mb, percentile_95, timed
 from benchmarks.spider import Linked, catalog_of, one_database
 from datasphinx import prompts
 from datasphinx.agent.generation.prompt import question_messages
@@ -79,17 +78,22 @@ def main() -> None:
 def union(catalog: Catalog, questions: Sequence[Linked], *, meaning: bool = True) -> dict[str, object]:
     """Return recall in percent, milliseconds per question and seconds to build, over one catalog."""
     embedder = packaged_embedder() if meaning else None
-    started = time.perf_counter()
-    index = SchemaIndex(catalog, embedder)
-    built = time.perf_counter() - started
+    index, built = timed(lambda: SchemaIndex(catalog, embedder))
     index.rank("how many customers are there in each city")
-    ranks, seconds = [], []
+    ranks, milliseconds = [], []
     for linked in questions:
-        started = time.perf_counter()
-        found = index.rank(linked.question, limit=_SHOWN)
-        seconds.append(time.perf_counter() - started)
+        found, took = timed(lambda linked=linked: index.rank(linked.question, limit=_SHOWN))
+        milliseconds.append(1000 * took.wall)
         ranks.append(_last(found, linked.gold))
-    return {"questions": len(questions), **_recall(ranks), **_times(seconds), "build_s": round(built, 2), **_memory()}
+    gc.collect()
+    return {
+        "questions": len(questions),
+        **_recall(ranks),
+        "median_ms": round(statistics.median(milliseconds), 2),
+        "p95_ms": round(percentile_95(milliseconds), 2),
+        "build_s": round(built.wall, 2),
+        "peak_mb": peak_mb(),
+    }
 
 
 def per_database(
@@ -225,16 +229,6 @@ def _last(found: Sequence[str], gold: frozenset[str]) -> int:
 
 def _recall(ranks: Sequence[int]) -> dict[str, float]:
     return {f"at_{count}": round(100 * statistics.mean(rank <= count for rank in ranks), 1) for count in _COUNTS}
-
-
-def _times(seconds: Sequence[float]) -> dict[str, float]:
-    ordered = sorted(1000 * second for second in seconds)
-    return {"median_ms": round(statistics.median(ordered), 2), "p95_ms": round(ordered[int(0.95 * len(ordered))], 2)}
-
-
-def _memory() -> dict[str, int]:
-    gc.collect()
-    return {"peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024}
 
 
 def _print(**figures: object) -> None:

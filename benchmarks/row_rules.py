@@ -8,13 +8,13 @@ are those of TEST_POSTGRES_URL and TEST_MYSQL_URL.
 import json
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 from sqlalchemy import Connection, Engine, create_engine, text
 
+from benchmarks.common import timed
 from datasphinx.agent.engines import engine_of
 from datasphinx.agent.schema.catalog import Catalog, Column, Table
 from datasphinx.agent.sql.dialects import print_statement
@@ -82,12 +82,8 @@ def under_rule(rules: RowRules, engine: Engine) -> dict[str, Any]:
 
 
 def fastest_ms(engine: Engine, sql: str) -> float:
-    seconds = []
     with engine.connect() as connection:
-        for _ in range(RUNS):
-            started = time.perf_counter()
-            connection.exec_driver_sql(sql).fetchall()
-            seconds.append(time.perf_counter() - started)
+        seconds = [timed(lambda: connection.exec_driver_sql(sql).fetchall())[1].wall for _ in range(RUNS)]
     return max(round(min(seconds) * 1000, 2), 0.01)
 
 

@@ -20,6 +20,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
+from benchmarks.common import percentile_95
 from datasphinx.agent.sample.shop import shop_path
 from tests.conftest import NO_AMBIGUITY, VALID
 from tests.support.server_process import SERVE, ServerProcess, ask, free_port, server_process
@@ -140,8 +141,8 @@ def _figures(asked: Sequence[dict[str, Any]], delay_s: float) -> dict[str, Any]:
     """Return percentiles in seconds, and as multiples of the ideal where calls were made."""
     if not asked:
         return {"asked": 0, "wrong": {}}
-    seconds = sorted(each["seconds"] for each in asked)
-    shares = sorted(each["seconds"] / (each["calls"] * delay_s) for each in asked if each["calls"])
+    seconds = [each["seconds"] for each in asked]
+    shares = [each["seconds"] / (each["calls"] * delay_s) for each in asked if each["calls"]]
     wrong = [each["status"] for each in asked if not each["right"]]
     figures = {
         "asked": len(asked),
@@ -149,15 +150,14 @@ def _figures(asked: Sequence[dict[str, Any]], delay_s: float) -> dict[str, Any]:
         "threads": len({each["thread_id"] for each in asked}),
         "calls": sum(each["calls"] for each in asked),
         "p50_s": round(statistics.median(seconds), 2),
-        "p95_s": round(_p95(seconds), 2),
+        "p95_s": round(percentile_95(seconds), 2),
     }
     if shares:
-        figures |= {"p50_of_ideal": round(statistics.median(shares), 2), "p95_of_ideal": round(_p95(shares), 2)}
+        figures |= {
+            "p50_of_ideal": round(statistics.median(shares), 2),
+            "p95_of_ideal": round(percentile_95(shares), 2),
+        }
     return figures
-
-
-def _p95(ordered: Sequence[float]) -> float:
-    return ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))]
 
 
 if __name__ == "__main__":

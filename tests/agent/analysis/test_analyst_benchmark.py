@@ -3,7 +3,8 @@
 import json
 from pathlib import Path
 
-from benchmarks.analyst import grade, main, read_lines
+from benchmarks.analyst import grade, main
+from benchmarks.common import read_lines
 
 TOTAL = {"aggregations": [{"as": "total", "agg": "sum", "col": "amount"}]}
 

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.clarification import figures_of, read_lines, replay
+from benchmarks.clarification import figures_of, replay
+from benchmarks.common import read_lines
 from benchmarks.spider import DEV
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "clarification"
@@ -17,8 +18,8 @@ pytestmark = [
 
 
 def test_only_ambiguous_questions_are_asked_about() -> None:
-    questions = read_lines([FIXTURES / "evaluation_ambiguous.jsonl", FIXTURES / "evaluation_clear.jsonl"])
-    answers = {line["id"]: line["answer"] for line in read_lines([FIXTURES / "evaluation_answers.jsonl"])}
+    questions = read_lines(FIXTURES / "evaluation_ambiguous.jsonl", FIXTURES / "evaluation_clear.jsonl")
+    answers = {line["id"]: line["answer"] for line in read_lines(FIXTURES / "evaluation_answers.jsonl")}
 
     figures = figures_of(list(replay(questions, DEV / "databases", answers)))
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks.knowledge_questions import ANSWERS, FOLDER, Asker, figures_of, read_lines, run
+from benchmarks.common import read_lines
+from benchmarks.knowledge_questions import ANSWERS, FOLDER, Asker, figures_of, run
 from benchmarks.spider import DEV
 
 pytestmark = pytest.mark.integration
