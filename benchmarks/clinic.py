@@ -6,13 +6,14 @@ The records were "exported" on 24 June 2025 at noon: later appointments are book
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from itertools import accumulate
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
+
+from benchmarks.domains import create
 
 SEED = 20250615
 FIRST_DAY = date(2023, 1, 2)
@@ -436,11 +437,6 @@ LENGTHS: dict[str, Sequence[int]] = {
 }  # fmt: skip
 
 
-def _iso(day: date | None) -> str | None:
-    """Write a date as text, and no date as NULL."""
-    return None if day is None else day.isoformat()
-
-
 def _minute(moment: datetime | None) -> str | None:
     """Write a date and time to the minute as text, and none as NULL."""
     return None if moment is None else moment.strftime("%Y-%m-%d %H:%M")
@@ -626,8 +622,8 @@ def _appointments(
         number = len(rows) + 1
         rows.append(
             (
-                number, patient.patient_id, practitioner.practitioner_id, site.site_id, kind, _iso(booked), via,
-                _minute(start), minutes, status, _iso(cancelled),
+                number, patient.patient_id, practitioner.practitioner_id, site.site_id, kind, booked, via,
+                _minute(start), minutes, status, cancelled,
             )
         )  # fmt: skip
         if status == "DN":
@@ -721,8 +717,8 @@ def _clinical(random: Random, visits: Sequence[Visit]) -> dict[str, list[tuple[o
                 refills = random.choice((0, 1, 2, 3)) if lasting and not controlled else 0
                 prescriptions.append(
                     (
-                        len(prescriptions) + 1, visit.visit_id, drug, kind, int(controlled), _iso(day), supply,
-                        refills, _iso(stopped),
+                        len(prescriptions) + 1, visit.visit_id, drug, kind, int(controlled), day, supply,
+                        refills, stopped,
                     )
                 )  # fmt: skip
             for test in USUAL_TESTS.get(code, ()):
@@ -739,7 +735,7 @@ def _clinical(random: Random, visits: Sequence[Visit]) -> dict[str, list[tuple[o
                 pending = reported is None
                 results.append(
                     (
-                        len(results) + 1, visit.visit_id, test, _iso(day), _iso(reported), None if pending else value,
+                        len(results) + 1, visit.visit_id, test, day, reported, None if pending else value,
                         unit, None if pending else flag,
                     )
                 )  # fmt: skip
@@ -797,13 +793,13 @@ def _bills(  # noqa: C901 - a decision for each kind of bill
             status = "PRT" if paid > 0 else "OPN"
         invoices.append(
             (
-                number, visit.visit_id, _iso(issued), _iso(issued + timedelta(days=30)), amount, status,
-                _iso(last) if status == "PD" else None,
+                number, visit.visit_id, issued, issued + timedelta(days=30), amount, status,
+                last if status == "PD" else None,
             )
         )  # fmt: skip
     payments.sort(key=lambda row: (str(row[2]), row[1]))
     return invoices, [
-        (place, invoice, _iso(received) if isinstance(received, date) else None, part, method)
+        (place, invoice, received, part, method)
         for place, (_, invoice, received, part, method) in enumerate(payments, start=1)
     ]
 
@@ -829,22 +825,22 @@ def _tables(random: Random) -> dict[str, list[tuple[object, ...]]]:
         handle = one.name.lower().replace(" ", ".")
         patient_rows.append(
             (
-                one.patient_id, one.name, one.sex, _iso(one.born_on), town,
+                one.patient_id, one.name, one.sex, one.born_on, town,
                 f"555 {random.randrange(10000):04d}" if random.random() < 0.93 else None,
                 f"{handle}{one.patient_id}@mail.example" if random.random() < 0.71 else None,
-                one.site_id, one.practitioner_id, one.coverage, _iso(one.registered_on), one.status,
-                _iso(one.closed_on),
+                one.site_id, one.practitioner_id, one.coverage, one.registered_on, one.status,
+                one.closed_on,
             )
         )  # fmt: skip
     return {
         "sites": [
-            (one.site_id, one.name, one.town, one.rooms, _iso(one.opened_on), _iso(one.closed_on),
+            (one.site_id, one.name, one.town, one.rooms, one.opened_on, one.closed_on,
              "O" if one.closed_on is None else "C")
             for one in SITES
         ],
         "practitioners": [
-            (one.practitioner_id, one.name, one.role, one.specialty, one.site_id, _iso(one.hired_on),
-             _iso(one.left_on), one.status)
+            (one.practitioner_id, one.name, one.role, one.specialty, one.site_id, one.hired_on,
+             one.left_on, one.status)
             for one in practitioners
         ],
         "patients": patient_rows,
@@ -863,16 +859,4 @@ def _tables(random: Random) -> dict[str, list[tuple[object, ...]]]:
 
 def create_clinic(path: Path) -> None:
     """Create the clinic's database at the path, replacing a file that is there."""
-    path.unlink(missing_ok=True)
-    tables = _tables(Random(SEED))
-    connection = sqlite3.connect(path)
-    try:
-        connection.execute("PRAGMA foreign_keys = ON")
-        # One transaction for all of it: a commit per statement is what takes the time.
-        connection.executescript("BEGIN;" + SCHEMA)
-        for table, rows in tables.items():
-            marks = ", ".join("?" * len(rows[0]))
-            connection.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
-        connection.commit()
-    finally:
-        connection.close()
+    create(path, SCHEMA, _tables(Random(SEED)))

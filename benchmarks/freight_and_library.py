@@ -6,13 +6,14 @@ Nothing has happened after 31 October 2025.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from itertools import accumulate, product
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
+
+from benchmarks.domains import create
 
 FREIGHT_SEED = 20230109
 LIBRARY_SEED = 19641
@@ -942,28 +943,11 @@ def _library_tables(random: Random) -> dict[str, Sequence[tuple[object, ...]]]:
     }
 
 
-def _create(path: Path, schema: str, tables: Mapping[str, Sequence[tuple[object, ...]]]) -> None:
-    """Create a database at the path, replacing a file that is there; dates are written as text."""
-    path.unlink(missing_ok=True)
-    connection = sqlite3.connect(path)
-    try:
-        connection.execute("PRAGMA foreign_keys = ON")
-        # One transaction for all of it: a commit per statement is what takes the time.
-        connection.executescript("BEGIN;" + schema)
-        for table, rows in tables.items():
-            marks = ", ".join("?" * len(rows[0]))
-            texts = ([one.isoformat() if isinstance(one, date) else one for one in row] for row in rows)
-            connection.executemany(f"INSERT INTO {table} VALUES ({marks})", texts)
-        connection.commit()
-    finally:
-        connection.close()
-
-
 def create_freight(path: Path) -> None:
     """Create the freight carrier's database at the path, replacing a file that is there."""
-    _create(path, FREIGHT_SCHEMA, _freight_tables(Random(FREIGHT_SEED)))
+    create(path, FREIGHT_SCHEMA, _freight_tables(Random(FREIGHT_SEED)))
 
 
 def create_library(path: Path) -> None:
     """Create the library's database at the path, replacing a file that is there."""
-    _create(path, LIBRARY_SCHEMA, _library_tables(Random(LIBRARY_SEED)))
+    create(path, LIBRARY_SCHEMA, _library_tables(Random(LIBRARY_SEED)))
