@@ -12,7 +12,7 @@ from training.spider import normalised
 from training.synthesis.draft import Draft
 from training.synthesis.families import COMMON, FAMILIES
 from training.synthesis.nouns import Language
-from training.synthesis.view import Reader, view_of
+from training.synthesis.view import NoFit, Reader, view_of
 
 _LANGUAGES: tuple[Language, ...] = ("en", "ru", "zh")
 _SHARES = (70, 15, 15)
@@ -49,8 +49,11 @@ def synthesise(source: Source, seed: int, count: int) -> list[Synthetic]:
         if turn % len(names) == 0:
             rng.shuffle(names)
         name = names[turn % len(names)]
-        draft = FAMILIES[name](reader)
-        if draft is None or not _is_sensible(draft, reader):
+        try:
+            draft = FAMILIES[name](reader)
+        except NoFit:
+            continue
+        if not _is_sensible(draft, reader):
             continue
         [language] = rng.choices(_LANGUAGES, _SHARES)
         question = draft.question(language, rng)

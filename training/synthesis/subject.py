@@ -7,7 +7,7 @@ from training.synthesis.conditions import Condition, any_condition, by_period, i
 from training.synthesis.draft import Query
 from training.synthesis.nouns import Language, Noun, Term, english, plain, term_of
 from training.synthesis.periods import Period, period
-from training.synthesis.view import Entity, Field, Reader, View
+from training.synthesis.view import Entity, Field, NoFit, Reader, View
 
 _SYNONYMS = {
     "customer": ("client",),
@@ -85,6 +85,10 @@ class Group:
     label: bool = False
     """Whether each group is one row of another table."""
 
+    def query(self, rows: Subject, *select: str) -> Query:
+        """Return a query that selects the groups of `rows` and, for each, `select`."""
+        return replace(rows.query(*self.select, *select), joins=self.joins, group=self.by)
+
 
 def groups(entity: Entity, view: View) -> list[Group]:
     """Return all groupings of rows of `entity`, over at most two foreign keys."""
@@ -132,12 +136,27 @@ def _label(parent: Entity, joins: tuple[str, ...]) -> Group:
     return Group(names, names if key is None or key in names else (key, *names), joins, parent.term, label=True)
 
 
-def timed(reader: Reader) -> tuple[Subject, Field] | None:
-    """Return rows of a random table with dates and one of the dates, or None if no table has dates."""
-    entities = reader.view.all_with("dates")
-    if not entities:
-        return None
-    entity = reader.rng.choice(entities)
+def required_group(
+    entity: Entity, reader: Reader, conditions: Sequence[str] = (), *, label: bool | None = None
+) -> Group:
+    """Return a random grouping as `some_group` does.
+
+    Raises:
+        NoFit: there is none, or one of `conditions` is on an output of it.
+    """
+    group = some_group(entity, reader, label=label)
+    if group is None or any(name in condition for name in group.select for condition in conditions):
+        raise NoFit
+    return group
+
+
+def timed(reader: Reader) -> tuple[Subject, Field]:
+    """Return rows of a random table with dates and one of the dates.
+
+    Raises:
+        NoFit: no table has dates.
+    """
+    entity = reader.entity_with("dates")
     main = [column for column in entity.dates if is_main_date(entity, column)]
     column = main[0] if main and reader.rng.random() < 0.7 else reader.rng.choice(entity.dates)
     return subject(entity, reader), column

@@ -1,12 +1,12 @@
 """A schema as seen by question generators: columns by role (measure, date, category, ...), links, and values."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 from datasphinx.agent.embedded.compact import quoted
 from datasphinx.agent.errors import PermissionDenied, StatementError
@@ -29,6 +29,12 @@ _FIXED = re.compile(
 _LABEL = re.compile(r"(^|_|\b)(name|title|nickname|headline|label)$|[a-z](Name|Title)$|^name", re.I)
 _LONG = re.compile(r"detail|descr|comment|note|address|mail|phone|feedback|text|url|street|password|login|postal", re.I)
 _MAX_CATEGORIES = 12
+
+Option = TypeVar("Option")
+
+
+class NoFit(Exception):
+    """A schema has nothing that a question could be about."""
 
 
 @dataclass(frozen=True)
@@ -220,6 +226,24 @@ class Reader:
             return self.source.execute(sql)["rows"]
         except (StatementError, PermissionDenied):
             return None
+
+    def pick(self, options: Sequence[Option]) -> Option:
+        """Return a random one of `options`.
+
+        Raises:
+            NoFit: there is none.
+        """
+        if not options:
+            raise NoFit
+        return self.rng.choice(options)
+
+    def entity_with(self, *roles: str) -> Entity:
+        """Return a random entity that has columns in all of `roles`.
+
+        Raises:
+            NoFit: there is none.
+        """
+        return self.pick(self.view.all_with(*roles))
 
     def value(self, column: Field) -> Any:
         """Return the value of a random row; None if the column is empty."""

@@ -1,4 +1,4 @@
-"""Families of questions: functions that return a draft for a random part of the schema, or None if none fits."""
+"""Families of questions: functions that return a draft for a random part of the schema, or raise NoFit."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,7 @@ from training.synthesis.draft import Draft
 from training.synthesis.families import absence, counting, linked, listing, rankings, shares, totals, trends, years
 from training.synthesis.view import Reader
 
-Family = Callable[[Reader], Draft | None]
+Family = Callable[[Reader], Draft]
 
 FAMILIES: dict[str, Family] = {
     "count": counting.rows_counted,

@@ -5,7 +5,7 @@ from dataclasses import replace
 from training.synthesis.draft import Draft, Query, Wordings, same
 from training.synthesis.nouns import Term
 from training.synthesis.subject import dated, some, subject
-from training.synthesis.view import Entity, Link, Reader
+from training.synthesis.view import Entity, Link, NoFit, Reader
 
 _WITHOUT: Wordings = {
     "en": (
@@ -100,12 +100,9 @@ _MORE_THAN: Wordings = {
 }
 
 
-def never(reader: Reader) -> Draft | None:
+def never(reader: Reader) -> Draft:
     """Ask for the parents that no row refers to, or their number."""
-    family = _family(reader)
-    if family is None:
-        return None
-    parent, link, child = family
+    parent, link, child = _family(reader)
     dates = dated if reader.rng.random() < 0.4 else subject
     rows = dates(child, reader)
     not_null = (f"{link.child_sql} IS NOT NULL",) if link.nullable else ()
@@ -118,12 +115,11 @@ def never(reader: Reader) -> Draft | None:
     return Draft(Query(names, parent.sql, where=(condition,)), _WITHOUT, slots)
 
 
-def at_least(reader: Reader) -> Draft | None:
+def at_least(reader: Reader) -> Draft:
     """Ask for the parents that at least, or more than, N rows refer to."""
-    family = _family(reader)
-    if family is None or not family[0].labels:
-        return None
-    parent, link, child = family
+    parent, link, child = _family(reader)
+    if not parent.labels:
+        raise NoFit
     rows = some(child, reader, plain=0.75)
     names = tuple(label.sql for label in parent.labels)
     n, with_counts = reader.rng.choice([2, 2, 3, 4]), reader.rng.random() < 0.55
@@ -136,9 +132,6 @@ def at_least(reader: Reader) -> Draft | None:
     return Draft(query, _AT_LEAST if with_counts else _MORE_THAN, slots)
 
 
-def _family(reader: Reader) -> tuple[Entity, Link, Entity] | None:
-    links = [link for entity in reader.view.entities.values() for link in entity.children]
-    if not links:
-        return None
-    link = reader.rng.choice(links)
+def _family(reader: Reader) -> tuple[Entity, Link, Entity]:
+    link = reader.pick([link for entity in reader.view.entities.values() for link in entity.children])
     return reader.view.parent(link), link, reader.view.entities[link.child]

@@ -3,7 +3,7 @@
 from training.synthesis.conditions import by_gap
 from training.synthesis.draft import Draft, Wordings
 from training.synthesis.subject import Subject, dated, restricted, some, subject
-from training.synthesis.view import Entity, Reader
+from training.synthesis.view import NoFit, Reader
 
 _COUNT: Wordings = {
     "en": (
@@ -102,78 +102,65 @@ _DUPLICATES: Wordings = {
 }
 
 
-def rows_counted(reader: Reader) -> Draft | None:
+def rows_counted(reader: Reader) -> Draft:
     """Ask for the number of rows of a table, all or with a condition."""
-    return _counted(some(_any(reader), reader, plain=0.25))
+    return _counted(some(reader.entity_with(), reader, plain=0.25))
 
 
-def in_period(reader: Reader) -> Draft | None:
+def in_period(reader: Reader) -> Draft:
     """Ask for the number of rows in a period, sometimes with another condition."""
-    entities = [e for e in reader.view.entities.values() if e.dates or len(e.years) == 1]
-    if not entities:
-        return None
-    entity = reader.rng.choice(entities)
+    entity = reader.pick([e for e in reader.view.entities.values() if e.dates or len(e.years) == 1])
     rows = dated(entity, reader)
     if rows.conditions and reader.rng.random() < 0.25:
         extra = restricted(entity, reader)
         rows = subject(entity, reader).when(extra.conditions[0]).when(rows.conditions[0]) if extra.conditions else rows
-    return _counted(rows) if rows.conditions else None
+    return _counted_some(rows)
 
 
-def with_value(reader: Reader) -> Draft | None:
+def with_value(reader: Reader) -> Draft:
     """Ask for the number of rows with a value, a flag, or a number beyond a bound."""
-    rows = restricted(_any(reader), reader)
-    return _counted(rows) if rows.conditions else None
+    return _counted_some(restricted(reader.entity_with(), reader))
 
 
-def missing(reader: Reader) -> Draft | None:
+def missing(reader: Reader) -> Draft:
     """Ask for the number of rows with or without a value."""
-    entities = reader.view.all_with("gaps")
-    if not entities:
-        return None
-    entity = reader.rng.choice(entities)
-    rows = subject(entity, reader).when(by_gap(entity, reader))
-    return _counted(rows) if rows.conditions else None
+    entity = reader.entity_with("gaps")
+    return _counted_some(subject(entity, reader).when(by_gap(entity, reader)))
 
 
-def distinct(reader: Reader) -> Draft | None:
+def distinct(reader: Reader) -> Draft:
     """Ask for the number of distinct values of a column, or of parents that rows refer to."""
-    entity = _any(reader)
+    entity = reader.entity_with()
     rows = some(entity, reader, plain=0.6)
     if entity.parents and reader.rng.random() < 0.5:
         link = reader.rng.choice(entity.parents)
         query = rows.query(f"COUNT(DISTINCT {link.child_sql})")
         return Draft(query, _USED, {"rows": rows.term, "parent": reader.view.parent(link).term})
-    if not entity.categories:
-        return None
-    column = reader.rng.choice(entity.categories)
+    column = reader.pick(entity.categories)
     if any(column.sql in condition for condition in rows.where):
-        return None
+        raise NoFit
     return Draft(rows.query(f"COUNT(DISTINCT {column.sql})"), _DISTINCT, {"rows": rows.term, "column": column.term})
 
 
-def duplicates(reader: Reader) -> Draft | None:
+def duplicates(reader: Reader) -> Draft:
     """Ask for the names or texts of more than one row."""
-    entities = reader.view.all_with("labels")
-    if not entities:
-        return None
-    entity = reader.rng.choice(entities)
+    entity = reader.entity_with("labels")
     names = [label for label in entity.labels if len(entity.labels) == 1]
     columns = [
         *names,
         *(gap for gap in entity.gaps if gap.column.type_class == "text" and gap not in entity.categories),
     ]
-    if not columns:
-        return None
-    column = reader.rng.choice(columns)
+    column = reader.pick(columns)
     query = subject(entity, reader).query(column.sql, "COUNT(*)")
     where = () if column in names else (f"{column.sql} IS NOT NULL",)
     query = type(query)(query.select, query.table, where=where, group=(column.sql,), having="COUNT(*) > 1")
     return Draft(query, _DUPLICATES, {"rows": entity.term, "column": column.term})
 
 
-def _any(reader: Reader) -> Entity:
-    return reader.rng.choice(list(reader.view.entities.values()))
+def _counted_some(rows: Subject) -> Draft:
+    if not rows.conditions:
+        raise NoFit
+    return _counted(rows)
 
 
 def _counted(rows: Subject) -> Draft:

@@ -3,7 +3,7 @@
 from training.synthesis.draft import Draft, Query, Wordings, literal, words
 from training.synthesis.nouns import Term
 from training.synthesis.subject import enumerated, some, some_columns
-from training.synthesis.view import Entity, Link, Reader
+from training.synthesis.view import NoFit, Reader
 
 _OF_PARENT: Wordings = {
     "en": (
@@ -73,16 +73,14 @@ _BRIDGE: Wordings = {
 }
 
 
-def of_parent(reader: Reader) -> Draft | None:
+def of_parent(reader: Reader) -> Draft:
     """Ask for the rows whose parent has a given name, or their number."""
-    links = [link for link in _links(reader) if len(reader.view.parent(link).labels) == 1]
-    if not links:
-        return None
-    link = reader.rng.choice(links)
+    links = [link for entity in reader.view.entities.values() for link in entity.parents]
+    link = reader.pick([link for link in links if len(reader.view.parent(link).labels) == 1])
     parent, [label] = reader.view.parent(link), reader.view.parent(link).labels
     value = reader.value(label)
     if not value:
-        return None
+        raise NoFit
     rows = some(reader.view.entities[link.child], reader, plain=0.8)
     where = (f"{label.sql} = {literal(str(value))}", *rows.where)
     slots: dict[str, Term] = {"rows": rows.term, "parent": parent.term, "value": _value_term(str(value), reader)}
@@ -93,23 +91,21 @@ def of_parent(reader: Reader) -> Draft | None:
     return Draft(Query(("COUNT(*)",), rows.entity.sql, (link.join(link.parent),), where), _COUNT_OF_PARENT, slots)
 
 
-def over_bridge(reader: Reader) -> Draft | None:
+def over_bridge(reader: Reader) -> Draft:
     """Ask for the names on one side of a bridge table, given a name on the other side."""
-    bridges = [
-        e for e in reader.view.entities.values() if sum(_is_named(reader.view.parent(p)) for p in e.parents) >= 2
+    named = [
+        (entity, [link for link in entity.parents if reader.view.parent(link).labels])
+        for entity in reader.view.entities.values()
     ]
-    if not bridges:
-        return None
-    bridge = reader.rng.choice(bridges)
-    one, other = reader.rng.sample([link for link in bridge.parents if _is_named(reader.view.parent(link))], 2)
+    bridge, links = reader.pick([(entity, links) for entity, links in named if len(links) >= 2])
+    one, other = reader.rng.sample(links, 2)
     names = tuple(label.sql for label in reader.view.parent(one).labels)
     far = reader.view.parent(other)
-    [label] = far.labels[:1] if len(far.labels) == 1 else [None]
-    value = reader.value(label) if label else None
-    if label is None or not value:
-        return None
+    value = reader.value(far.labels[0]) if len(far.labels) == 1 else None
+    if not value:
+        raise NoFit
     joins = (one.join(one.parent), other.join(other.parent))
-    query = Query(names, bridge.sql, joins, (f"{label.sql} = {literal(str(value))}",), distinct=True)
+    query = Query(names, bridge.sql, joins, (f"{far.labels[0].sql} = {literal(str(value))}",), distinct=True)
     slots = {"ones": reader.view.parent(one).term, "other": far.term, "bridge": bridge.term}
     return Draft(query, _BRIDGE, {**slots, "value": _value_term(str(value), reader)})
 
@@ -117,11 +113,3 @@ def over_bridge(reader: Reader) -> Draft | None:
 def _value_term(value: str, reader: Reader) -> Term:
     quote = reader.rng.random() < 0.4
     return words(f'"{value}"', f"«{value}»", f"“{value}”") if quote else words(value, value, value)
-
-
-def _links(reader: Reader) -> list[Link]:
-    return [link for entity in reader.view.entities.values() for link in entity.parents]
-
-
-def _is_named(entity: Entity) -> bool:
-    return bool(entity.labels)

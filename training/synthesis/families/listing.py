@@ -5,7 +5,7 @@ from dataclasses import replace
 from training.synthesis.draft import Draft, Query, Wordings, words
 from training.synthesis.nouns import Term
 from training.synthesis.subject import dated, enumerated, restricted, some, some_columns
-from training.synthesis.view import Entity, Reader
+from training.synthesis.view import Entity, NoFit, Reader
 
 _LIST: Wordings = {
     "en": (
@@ -100,24 +100,24 @@ _ABOVE_COUNT: Wordings = {
 }
 
 
-def plain_list(reader: Reader) -> Draft | None:
+def plain_list(reader: Reader) -> Draft:
     """Ask for one or two columns of rows, usually with a condition."""
     rows = (dated if reader.rng.random() < 0.35 else restricted)(_with_columns(reader), reader)
     columns = some_columns(rows.entity, reader)
     if not columns or (not rows.conditions and reader.rng.random() < 0.7):
-        return None
+        raise NoFit
     query = rows.query(*(column.sql for column in columns))
     baseline = query.without_filter() if rows.conditions else None
     return Draft(query, _LIST, {"columns": enumerated(columns), "rows": rows.term}, baseline=baseline)
 
 
-def ordered_list(reader: Reader) -> Draft | None:
+def ordered_list(reader: Reader) -> Draft:
     """Ask for one or two columns of rows in the order of a measure, a date or a name."""
     rows = some(_with_columns(reader), reader, plain=0.5)
     columns = some_columns(rows.entity, reader)
     keys = [*rows.entity.measures, *rows.entity.dates, *rows.entity.labels[:1]]
     if not columns or not keys:
-        return None
+        raise NoFit
     key, down = reader.rng.choice(keys), reader.rng.random() < 0.5
     query = replace(rows.query(*(column.sql for column in columns)), order=(f"{key.sql}{' DESC' if down else ''}",))
     direction = words(", descending", " по убыванию", "降序") if down else words("", "", "升序")
@@ -125,12 +125,9 @@ def ordered_list(reader: Reader) -> Draft | None:
     return Draft(query, _ORDERED, slots, min_rows=2)
 
 
-def beyond_average(reader: Reader) -> Draft | None:
+def beyond_average(reader: Reader) -> Draft:
     """Ask for the rows whose measure is above or below the average, or their number."""
-    entities = reader.view.all_with("measures")
-    if not entities:
-        return None
-    rows = some(reader.rng.choice(entities), reader, plain=1)
+    rows = some(reader.entity_with("measures"), reader, plain=1)
     measure, above = reader.rng.choice(rows.entity.measures), reader.rng.random() < 0.7
     mean = rows.query(f"AVG({measure.sql})").sql()
     query = Query(("COUNT(*)",), rows.entity.sql, where=(f"{measure.sql} {'>' if above else '<'} ({mean})",))
@@ -148,5 +145,4 @@ def beyond_average(reader: Reader) -> Draft | None:
 
 
 def _with_columns(reader: Reader) -> Entity:
-    entities = reader.view.all_with("labels") or list(reader.view.entities.values())
-    return reader.rng.choice(entities)
+    return reader.pick(reader.view.all_with("labels") or reader.view.all_with())

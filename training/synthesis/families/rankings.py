@@ -6,8 +6,8 @@ from training.synthesis.conditions import Condition
 from training.synthesis.draft import Draft, Wordings, same, words
 from training.synthesis.nouns import Language
 from training.synthesis.quantities import some_quantity
-from training.synthesis.subject import Group, enumerated, groups, some, some_group
-from training.synthesis.view import Field, Reader
+from training.synthesis.subject import Group, enumerated, groups, required_group, some
+from training.synthesis.view import Field, NoFit, Reader
 
 _MOST = words("highest", "наибольшие", "最高")
 _LEAST = words("lowest", "наименьшие", "最低")
@@ -171,15 +171,12 @@ _ONE_PER_GROUP: Wordings = {
 }
 
 
-def top_rows(reader: Reader) -> Draft | None:
+def top_rows(reader: Reader) -> Draft:
     """Ask for the N rows with the highest or lowest measure, or the name of the first only."""
-    entities = reader.view.all_with("measures", "labels")
-    if not entities:
-        return None
-    rows = some(reader.rng.choice(entities), reader, plain=0.6)
+    rows = some(reader.entity_with("measures", "labels"), reader, plain=0.6)
     measure, most = reader.rng.choice(rows.entity.measures), reader.rng.random() < 0.7
     if any(measure.sql in condition for condition in rows.where):
-        return None
+        raise NoFit
     names = [label.sql for label in rows.entity.labels]
     label = enumerated(rows.entity.labels)
     slots = {"rows": rows.term, "measure": measure.term, "label": label, "most": _MOST if most else _LEAST}
@@ -193,31 +190,26 @@ def top_rows(reader: Reader) -> Draft | None:
     return Draft(query, _TOP_ROWS, {**slots, "n": same(n)}, min_rows=n)
 
 
-def top_groups(reader: Reader) -> Draft | None:
+def top_groups(reader: Reader) -> Draft:
     """Ask for the groups with the highest quantity, or for all groups in that order."""
-    rows = some(reader.rng.choice(list(reader.view.entities.values())), reader, plain=0.6)
-    group = some_group(rows.entity, reader)
-    if group is None or any(name in condition for name in group.select for condition in rows.where):
-        return None
+    rows = some(reader.entity_with(), reader, plain=0.6)
+    group = required_group(rows.entity, reader, rows.where)
     what = some_quantity(rows, reader)
     n, wordings = reader.rng.choice(
         [(0, _RANKED), (1, _MOST_GROUP), (3, _TOP_GROUPS), (5, _TOP_GROUPS), (10, _TOP_GROUPS)]
     )
-    query = rows.query(*group.select, what.sql)
-    query = replace(query, joins=group.joins, group=group.by, order=(f"{what.sql} DESC",), limit=n)
+    query = replace(group.query(rows, what.sql), order=(f"{what.sql} DESC",), limit=n)
     slots = {"group": group.term, "what": what.of, "n": same(n), "most": _MOST}
     return Draft(query, wordings, slots, min_rows=max(n, 1 if n else 2))
 
 
-def top_per_group(reader: Reader) -> Draft | None:
+def top_per_group(reader: Reader) -> Draft:
     """Ask for the top N groups or rows of each group."""
-    rows = some(reader.rng.choice(list(reader.view.entities.values())), reader, plain=0.7)
+    rows = some(reader.entity_with(), reader, plain=0.7)
     groupings = groups(rows.entity, reader.view)
     pairs = [(a, b) for a in groupings for b in groupings if not a.label and b.label and _apart(a, b)]
     pairs += [(a, b) for a in groupings for b in groupings if a.label and not b.label and _apart(a, b)][:2]
-    if not pairs:
-        return None
-    outer, inner = reader.rng.choice(pairs)
+    outer, inner = reader.pick(pairs)
     what = some_quantity(rows, reader)
     n = reader.rng.choice([1, 2, 3, 3])
     rank = f"RANK() OVER (PARTITION BY {outer.by[0]} ORDER BY {what.sql} DESC) <= {n}".replace("<= 1", "= 1")

@@ -1,13 +1,11 @@
 """Questions for shares in percent: of groups, of rows that meet a condition, and of such rows within groups."""
 
-from dataclasses import replace
-
 from training.synthesis.conditions import Condition, any_condition, by_flag, by_gap, by_value
 from training.synthesis.draft import Draft, Wordings, words
 from training.synthesis.nouns import Term
 from training.synthesis.quantities import aggregate
-from training.synthesis.subject import Subject, some, some_group, subject
-from training.synthesis.view import Reader
+from training.synthesis.subject import Subject, required_group, some, subject
+from training.synthesis.view import NoFit, Reader
 
 _OF_ROWS: Wordings = {
     "en": (
@@ -103,64 +101,50 @@ _WITHIN: Wordings = {
 }
 
 
-def of_rows(reader: Reader) -> Draft | None:
+def of_rows(reader: Reader) -> Draft:
     """Ask for the percentage of rows in each group."""
-    rows = some(reader.rng.choice(list(reader.view.entities.values())), reader, plain=0.7)
-    group = some_group(rows.entity, reader)
-    if group is None or any(name in condition for name in group.select for condition in rows.where):
-        return None
+    rows = some(reader.entity_with(), reader, plain=0.7)
+    group = required_group(rows.entity, reader, rows.where)
     total = rows.query("COUNT(*)").sql()
     share, slot = _rounded(f"100.0 * COUNT(*) / ({total})", reader)
-    query = replace(rows.query(*group.select, share), joins=group.joins, group=group.by)
-    return Draft(query, _OF_ROWS, {"rows": rows.term, "group": group.term, "round": slot}, min_rows=2)
+    return Draft(
+        group.query(rows, share), _OF_ROWS, {"rows": rows.term, "group": group.term, "round": slot}, min_rows=2
+    )
 
 
-def of_sum(reader: Reader) -> Draft | None:
+def of_sum(reader: Reader) -> Draft:
     """Ask for the percentage of a total that each group contributes."""
-    entities = reader.view.all_with("sums")
-    if not entities:
-        return None
-    rows = some(reader.rng.choice(entities), reader, plain=0.7)
-    group = some_group(rows.entity, reader)
-    if group is None:
-        return None
+    rows = some(reader.entity_with("sums"), reader, plain=0.7)
+    group = required_group(rows.entity, reader)
     what = aggregate("SUM", reader.rng.choice(rows.entity.sums), rows, reader)
     share, slot = _rounded(f"100.0 * {what.sql} / ({rows.query(what.sql).sql()})", reader)
-    query = replace(rows.query(*group.select, share), joins=group.joins, group=group.by)
-    return Draft(query, _OF_SUM, {"what": what.of, "group": group.term, "round": slot}, min_rows=2)
+    return Draft(group.query(rows, share), _OF_SUM, {"what": what.of, "group": group.term, "round": slot}, min_rows=2)
 
 
-def of_condition(reader: Reader) -> Draft | None:
+def of_condition(reader: Reader) -> Draft:
     """Ask for the percentage of rows that meet a condition."""
-    restriction = _with_condition(reader)
-    if restriction is None:
-        return None
-    rows, condition = restriction
+    rows, condition = _with_condition(reader)
     share, slot = _rounded(_share(condition), reader)
     slots = {"rows": rows.term, "some": condition.on(rows.term), "round": slot}
     return Draft(rows.query(share), _OF_CONDITION, slots)
 
 
-def within_groups(reader: Reader) -> Draft | None:
+def within_groups(reader: Reader) -> Draft:
     """Ask for the percentage of rows that meet a condition, per group."""
-    restriction = _with_condition(reader)
-    if restriction is None:
-        return None
-    rows, condition = restriction
-    group = some_group(rows.entity, reader)
-    if group is None or any(name in condition.sql for name in group.select):
-        return None
+    rows, condition = _with_condition(reader)
+    group = required_group(rows.entity, reader, [condition.sql])
     share, slot = _rounded(_share(condition), reader)
-    query = replace(rows.query(*group.select, share), joins=group.joins, group=group.by)
     slots = {"rows": rows.term, "some": condition.on(rows.term), "group": group.term, "round": slot}
-    return Draft(query, _WITHIN, slots, min_rows=2)
+    return Draft(group.query(rows, share), _WITHIN, slots, min_rows=2)
 
 
-def _with_condition(reader: Reader) -> tuple[Subject, Condition] | None:
-    entity = reader.rng.choice(list(reader.view.entities.values()))
+def _with_condition(reader: Reader) -> tuple[Subject, Condition]:
+    entity = reader.entity_with()
     make = reader.rng.choice([by_value, by_value, by_flag, by_gap, any_condition])
     condition = make(entity, reader)
-    return (subject(entity, reader), condition) if condition else None
+    if condition is None:
+        raise NoFit
+    return subject(entity, reader), condition
 
 
 def _share(condition: Condition) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from training.synthesis.draft import Draft, Wordings, words
 from training.synthesis.nouns import Term
 from training.synthesis.quantities import Function, Quantity, aggregate, product, some_quantity
-from training.synthesis.subject import Group, Subject, some, some_group
+from training.synthesis.subject import Group, Subject, required_group, some, some_group
 from training.synthesis.view import Reader
 
 _OVERALL: Wordings = {
@@ -134,49 +134,39 @@ _PLACES = {
 }
 
 
-def overall(reader: Reader) -> Draft | None:
+def overall(reader: Reader) -> Draft:
     """Ask for an aggregate over all rows or those that meet a condition."""
-    entities = reader.view.all_with("measures")
-    if not entities:
-        return None
-    rows = some(reader.rng.choice(entities), reader, plain=0.35)
+    rows = some(reader.entity_with("measures"), reader, plain=0.35)
     what = _any_aggregate(rows, reader)
     query = rows.query(what.sql)
     return Draft(query, _OVERALL, {"what": what.of}, baseline=query.without_filter() if rows.conditions else None)
 
 
-def computed(reader: Reader) -> Draft | None:
+def computed(reader: Reader) -> Draft:
     """Ask for the total of a product of two columns, overall or by group."""
     subjects = [some(entity, reader, plain=0.7) for entity in reader.view.all_with("measures")]
     products = [(rows, what) for rows, what in ((s, product(s, reader)) for s in subjects) if what]
-    if not products:
-        return None
-    rows, what = reader.rng.choice(products)
+    rows, what = reader.pick(products)
     group = some_group(rows.entity, reader)
     if group is None or reader.rng.random() < 0.3:
         return Draft(rows.query(what.sql), _OVERALL, {"what": what.of})
     return _grouped(rows, what, group, {"what": what.of, "group": group.term}, _GROUPED)
 
 
-def by_group(reader: Reader) -> Draft | None:
+def by_group(reader: Reader) -> Draft:
     """Ask for a count, total or average per value of a category, of the table or a parent."""
     return _by(reader, label=False)
 
 
-def by_label(reader: Reader) -> Draft | None:
+def by_label(reader: Reader) -> Draft:
     """Ask for a count, total or average per row of a parent table, by name."""
     return _by(reader, label=True)
 
 
-def rounded(reader: Reader) -> Draft | None:
+def rounded(reader: Reader) -> Draft:
     """Ask for a rounded average per group."""
-    entities = reader.view.all_with("measures")
-    if not entities:
-        return None
-    rows = some(reader.rng.choice(entities), reader, plain=0.7)
-    group = some_group(rows.entity, reader)
-    if group is None:
-        return None
+    rows = some(reader.entity_with("measures"), reader, plain=0.7)
+    group = required_group(rows.entity, reader)
     places = reader.rng.choice([1, 2, 2, 0])
     what = aggregate("AVG", reader.rng.choice(rows.entity.measures), rows, reader)
     what = replace(what, sql=f"ROUND({what.sql}, {places})" if places else f"ROUND({what.sql})")
@@ -184,23 +174,19 @@ def rounded(reader: Reader) -> Draft | None:
     return _grouped(rows, what, group, slots, _ROUNDED)
 
 
-def ratio(reader: Reader) -> Draft | None:
+def ratio(reader: Reader) -> Draft:
     """Ask for the ratio of two totals of a table, overall or by group."""
     entities = [entity for entity in reader.view.entities.values() if len(entity.sums) > 1]
-    if not entities:
-        return None
-    rows = some(reader.rng.choice(entities), reader, plain=1)
+    rows = some(reader.pick(entities), reader, plain=1)
     one, other = reader.rng.sample(rows.entity.sums, 2)
     a, b = (aggregate("SUM", measure, rows, reader) for measure in (one, other))
     query = rows.query(f"1.0 * {a.sql} / {b.sql}")
     return Draft(query, _RATIO, {"one": a.name, "other": b.name})
 
 
-def _by(reader: Reader, *, label: bool) -> Draft | None:
-    rows = some(reader.rng.choice(list(reader.view.entities.values())), reader, plain=0.6)
-    group = some_group(rows.entity, reader, label=label)
-    if group is None or any(name in condition for name in group.select for condition in rows.where):
-        return None
+def _by(reader: Reader, *, label: bool) -> Draft:
+    rows = some(reader.entity_with(), reader, plain=0.6)
+    group = required_group(rows.entity, reader, rows.where, label=label)
     what = some_quantity(rows, reader)
     if what.inner:
         slots = {"what": what.of, "group": group.term}
@@ -210,7 +196,7 @@ def _by(reader: Reader, *, label: bool) -> Draft | None:
 
 
 def _grouped(rows: Subject, what: Quantity, group: Group, slots: Mapping[str, Term], wordings: Wordings) -> Draft:
-    query = replace(rows.query(*group.select, what.sql), joins=group.joins, group=group.by)
+    query = group.query(rows, what.sql)
     return Draft(query, wordings, slots, min_rows=2, baseline=query.without_filter() if rows.conditions else None)
 
 

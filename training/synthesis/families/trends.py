@@ -117,39 +117,33 @@ _STEPS = {
 }
 
 
-def trend(reader: Reader) -> Draft | None:
+def trend(reader: Reader) -> Draft:
     """Ask for a quantity per month, quarter or year, over all time or one year."""
-    timed_rows = timed(reader)
-    if timed_rows is None:
-        return None
-    column, step = timed_rows[1], reader.rng.choice(["month", "month", "quarter", "year"])
-    rows = timed_rows[0] if step == "year" else _in_a_year(timed_rows[0], column, reader)
+    rows, column = timed(reader)
+    step = reader.rng.choice(["month", "month", "quarter", "year"])
+    rows = rows if step == "year" else _in_a_year(rows, column, reader)
     what = some_quantity(rows, reader)
     keys = _keys(column, step, all_years=not rows.conditions)
     query = replace(rows.query(*keys, what.sql), group=keys, order=keys)
     return Draft(query, _TREND, {"what": dated_name(what.of, rows, column), "step": _STEPS[step]}, min_rows=2)
 
 
-def running(reader: Reader) -> Draft | None:
+def running(reader: Reader) -> Draft:
     """Ask for a quantity per month or year with its running total."""
-    timed_rows = timed(reader)
-    if timed_rows is None:
-        return None
-    column, step = timed_rows[1], reader.rng.choice(["month", "month", "year"])
-    rows = timed_rows[0] if step == "year" else _in_a_year(timed_rows[0], column, reader)
+    rows, column = timed(reader)
+    step = reader.rng.choice(["month", "month", "year"])
+    rows = rows if step == "year" else _in_a_year(rows, column, reader)
     what = some_quantity(rows, reader, additive=True)
     [key] = _keys(column, step, all_years=True)
     query = replace(rows.query(key, what.sql, f"SUM({what.sql}) OVER (ORDER BY {key})"), group=(key,), order=(key,))
     return Draft(query, _RUNNING, {"what": dated_name(what.of, rows, column), "step": _STEPS[step]}, min_rows=3)
 
 
-def moving(reader: Reader) -> Draft | None:
+def moving(reader: Reader) -> Draft:
     """Ask for a quantity per month with its average over the last months."""
-    timed_rows = timed(reader)
-    if timed_rows is None:
-        return None
-    column, months = timed_rows[1], reader.rng.choice([3, 3, 4, 2])
-    rows = _in_a_year(timed_rows[0], column, reader)
+    rows, column = timed(reader)
+    months = reader.rng.choice([3, 3, 4, 2])
+    rows = _in_a_year(rows, column, reader)
     what = some_quantity(rows, reader, additive=True)
     [key] = _keys(column, "month", all_years=True)
     window = f"AVG({what.sql}) OVER (ORDER BY {key} ROWS BETWEEN {months - 1} PRECEDING AND CURRENT ROW)"
@@ -157,13 +151,11 @@ def moving(reader: Reader) -> Draft | None:
     return Draft(query, _MOVING, {"what": dated_name(what.of, rows, column), "n": same(months)}, min_rows=3)
 
 
-def with_the_one_before(reader: Reader) -> Draft | None:
+def with_the_one_before(reader: Reader) -> Draft:
     """Ask for a quantity per year or month with its previous value."""
-    timed_rows = timed(reader)
-    if timed_rows is None:
-        return None
-    column, step = timed_rows[1], reader.rng.choice(["month", "year", "year"])
-    rows = timed_rows[0] if step == "year" else _in_a_year(timed_rows[0], column, reader)
+    rows, column = timed(reader)
+    step = reader.rng.choice(["month", "year", "year"])
+    rows = rows if step == "year" else _in_a_year(rows, column, reader)
     what = some_quantity(rows, reader)
     [key] = _keys(column, step, all_years=True)
     query = replace(rows.query(key, what.sql, f"LAG({what.sql}) OVER (ORDER BY {key})"), group=(key,), order=(key,))

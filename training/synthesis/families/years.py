@@ -1,11 +1,9 @@
 """Questions that compare two years: both values, or the growth in percent."""
 
-from dataclasses import replace
-
 from training.synthesis.draft import Draft, Wordings, same
 from training.synthesis.quantities import Quantity, some_quantity
-from training.synthesis.subject import Subject, dated_name, some_group, timed
-from training.synthesis.view import Field, Reader
+from training.synthesis.subject import dated_name, some_group, timed
+from training.synthesis.view import Field, NoFit, Reader
 
 _VERSUS: Wordings = {
     "en": (
@@ -75,39 +73,34 @@ _GROWTH: Wordings = {
 }
 
 
-def versus(reader: Reader) -> Draft | None:
+def versus(reader: Reader) -> Draft:
     """Ask for a quantity of one year and the year before, sometimes by group."""
-    timed_rows = timed(reader)
-    years = _two_years(timed_rows, reader)
-    if timed_rows is None or years is None:
-        return None
-    rows, column = timed_rows
+    rows, column = timed(reader)
+    years = _two_years(column, reader)
     what = some_quantity(rows, reader, additive=True)
     before, after = (_of_year(what, column, year) for year in years)
     slots = {"what": dated_name(what.of, rows, column), "a": same(years[0]), "b": same(years[1])}
     group = some_group(rows.entity, reader) if reader.rng.random() < 0.4 else None
     if group is None:
         return Draft(rows.query(before, after), _VERSUS, slots)
-    query = replace(rows.query(*group.select, before, after), joins=group.joins, group=group.by)
-    return Draft(query, _VERSUS_BY, {**slots, "group": group.term}, min_rows=2)
+    return Draft(group.query(rows, before, after), _VERSUS_BY, {**slots, "group": group.term}, min_rows=2)
 
 
-def growth(reader: Reader) -> Draft | None:
+def growth(reader: Reader) -> Draft:
     """Ask for the growth of a quantity from one year to the next, in percent."""
-    timed_rows = timed(reader)
-    years = _two_years(timed_rows, reader)
-    if timed_rows is None or years is None:
-        return None
-    rows, column = timed_rows
+    rows, column = timed(reader)
+    years = _two_years(column, reader)
     what = some_quantity(rows, reader, additive=True)
     before, after = (_of_year(what, column, year) for year in years)
     query = rows.query(f"100.0 * ({after} - {before}) / {before}")
     return Draft(query, _GROWTH, {"what": dated_name(what.of, rows, column), "a": same(years[0]), "b": same(years[1])})
 
 
-def _two_years(timed_rows: tuple[Subject, Field] | None, reader: Reader) -> tuple[int, int] | None:
-    day = reader.day(timed_rows[1]) if timed_rows else None
-    return (day.year - 1, day.year) if day else None
+def _two_years(column: Field, reader: Reader) -> tuple[int, int]:
+    day = reader.day(column)
+    if day is None:
+        raise NoFit
+    return day.year - 1, day.year
 
 
 def _of_year(what: Quantity, column: Field, year: int) -> str:
