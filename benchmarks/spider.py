@@ -10,6 +10,7 @@ from typing import NamedTuple
 import sqlglot
 from sqlglot import exp
 
+from datasphinx.agent.core.duckdb_text import quote_name
 from datasphinx.agent.schema.catalog import Catalog, Column, ForeignKey, Table
 from datasphinx.agent.types import Limits
 from tests.support.databases import open_url
@@ -156,7 +157,7 @@ def _with_own_names(group: Mapping[str, Table]) -> Iterator[tuple[str, Table]]:
 
 def _create_statement(table: Table) -> str:
     def quoted(names: Iterable[str]) -> str:
-        return ", ".join('"' + name.replace('"', '""') + '"' for name in names)
+        return ", ".join(map(quote_name, names))
 
     parts = [f"{quoted([column.name])} {column.type}" for column in table.columns]
     parts += [f"PRIMARY KEY ({quoted(table.primary_key)})"] if table.primary_key else []

@@ -9,7 +9,7 @@ import sqlglot
 from sqlglot import exp
 
 from training.dataset import GoldQuestion
-from training.rows import TextTable
+from training.rows import Place, TextTable, place_of
 from training.spider import SpiderColumn, SpiderSchema, SpiderTable
 
 _SHARE = 0.8
@@ -23,9 +23,6 @@ _LISTS = (
     ("CodeTable", "FieldName", "Code", "Meaning"),
 )
 _FIELDS = ("{table}.{column}", "{column}", "{table}_{column}")
-
-Place = tuple[str, str]
-"""Names of a table and a column in lower case."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +109,7 @@ def _with_codes(sql: str, schema: SpiderSchema, codes: Mapping[Place, Mapping[st
     columns = {table.name.lower(): {column.name.lower() for column in table.columns} for table in schema.tables}
     is_changed = False
     for column in tree.find_all(exp.Column):
-        meanings = codes.get(_place(column, columns))
+        meanings = codes.get(place_of(column, columns) or ("", ""))
         if meanings is None:
             continue
         comparison = column.parent
@@ -126,20 +123,3 @@ def _with_codes(sql: str, schema: SpiderSchema, codes: Mapping[Place, Mapping[st
             literal.replace(exp.Literal.string(meanings[literal.name]))
             is_changed = True
     return tree.sql(dialect="sqlite") if is_changed else None
-
-
-def _place(column: exp.Column, columns: Mapping[str, set[str]]) -> Place:
-    name = column.name.lower()
-    select = column.find_ancestor(exp.Select)
-    while select is not None:
-        scope = {
-            table.alias_or_name.lower(): table.name.lower()
-            for table in select.find_all(exp.Table)
-            if table.find_ancestor(exp.Select) is select
-        }
-        tables = [scope[column.table.lower()]] if column.table.lower() in scope else list(scope.values())
-        for table in tables if not column.table or column.table.lower() in scope else []:
-            if name in columns.get(table, ()):
-                return table, name
-        select = select.find_ancestor(exp.Select)
-    return "", name

@@ -15,6 +15,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from datasphinx.agent.core.duckdb_text import quote_name
 from datasphinx.agent.embedded.compact import table_nodes
 from training.spider import SpiderColumn, SpiderSchema, SpiderTable
 from training.values import Value, declared, make_values, skewed_choice
@@ -69,7 +70,7 @@ def read_literals(schema: SpiderSchema, statements: Sequence[str]) -> Literals:
 
 def _read_comparison(node: exp.Expr, columns: Mapping[str, set[str]], literals: Literals) -> None:
     sides = list(_sides(node))
-    places = [_place(side, columns) for side in sides]
+    places = [place_of(side, columns) for side in sides]
     own = next((place for place in places if place), None)
     if own is None:
         return
@@ -97,15 +98,16 @@ def _sides(node: exp.Expr) -> Iterator[exp.Expr]:
             yield side
 
 
-def _place(side: exp.Expr, columns: Mapping[str, set[str]]) -> Place | None:
-    if not isinstance(side, exp.Column):
+def place_of(column: exp.Expr, columns: Mapping[str, set[str]]) -> Place | None:
+    """Return the table and name of a column, among the `columns` of each table; None for any other expression."""
+    if not isinstance(column, exp.Column):
         return None
-    name = side.name.lower()
-    select = side.find_ancestor(exp.Select)
+    name = column.name.lower()
+    select = column.find_ancestor(exp.Select)
     while isinstance(select, exp.Select):
         scope = {table.alias_or_name.lower(): table.name.lower() for table in table_nodes(select)}
-        tables = [scope[side.table.lower()]] if side.table.lower() in scope else list(scope.values())
-        for table in tables if not side.table or side.table.lower() in scope else []:
+        tables = [scope[column.table.lower()]] if column.table.lower() in scope else list(scope.values())
+        for table in tables if not column.table or column.table.lower() in scope else []:
             if name in columns.get(table, ()):
                 return table, name
         select = select.find_ancestor(exp.Select)
@@ -155,7 +157,7 @@ def fill(schema: SpiderSchema, statements: Sequence[str], path: Path, seed: int)
             connection.execute(rows.definition(table))
             values = rows.rows_of(table)
             places = ", ".join("?" * len(table.columns))
-            connection.executemany(f"INSERT INTO {_quoted(table.name)} VALUES ({places})", values)
+            connection.executemany(f"INSERT INTO {quote_name(table.name)} VALUES ({places})", values)
         connection.commit()
 
 
@@ -179,15 +181,15 @@ class _Rows:
     def definition(self, table: SpiderTable) -> str:
         """Return the CREATE TABLE statement of `table`."""
         key = table.name.lower()
-        parts = [f"{_quoted(column.name)} {self._kind((key, column.name.lower()))}" for column in table.columns]
+        parts = [f"{quote_name(column.name)} {self._kind((key, column.name.lower()))}" for column in table.columns]
         if table.primary_key:
-            parts.append(f"PRIMARY KEY ({', '.join(map(_quoted, table.primary_key))})")
+            parts.append(f"PRIMARY KEY ({', '.join(map(quote_name, table.primary_key))})")
         for (own, name), target in self.foreign.items():
             if own == key:
                 parent, column = self.tables[target[0]].name, self._columns[target].name
-                own_name = _quoted(self._columns[own, name].name)
-                parts.append(f"FOREIGN KEY ({own_name}) REFERENCES {_quoted(parent)} ({_quoted(column)})")
-        return f"CREATE TABLE {_quoted(table.name)} ({', '.join(parts)})"
+                own_name = quote_name(self._columns[own, name].name)
+                parts.append(f"FOREIGN KEY ({own_name}) REFERENCES {quote_name(parent)} ({quote_name(column)})")
+        return f"CREATE TABLE {quote_name(table.name)} ({', '.join(parts)})"
 
     def rows_of(self, table: SpiderTable) -> list[tuple[Value, ...]]:
         """Return the rows of `table`, without duplicates of the primary key."""
@@ -299,7 +301,3 @@ def _null_share(table: SpiderTable, column: SpiderColumn, rng: Random) -> float:
 
 def _is_name(column: SpiderColumn) -> bool:
     return column.name.lower() in ("name", "title", "code")
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
