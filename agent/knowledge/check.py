@@ -1,7 +1,7 @@
 """Checks of entries against a catalog, and against the data of a source."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from sqlglot import exp
 
@@ -25,6 +25,7 @@ from datasphinx.agent.knowledge.references import (
     find_column,
     find_column_or_table,
     find_table,
+    table_of,
 )
 from datasphinx.agent.schema.catalog import Catalog, ColumnKey
 from datasphinx.agent.schema.describe import one_line
@@ -45,13 +46,6 @@ class Run(Protocol):
         """Return the rows of `sql` with `parameters` bound."""
 
 
-class CheckStatement(NamedTuple):
-    """A statement with which an entry is checked, and the values of its parameters."""
-
-    sql: str
-    parameters: Mapping[str, Value] = {}
-
-
 def static_problems(item: Item, catalog: Catalog) -> tuple[Problem, ...]:
     """Return the errors in an entry that are found without querying the database, or its warnings if there are none.
 
@@ -59,8 +53,8 @@ def static_problems(item: Item, catalog: Catalog) -> tuple[Problem, ...]:
     """
     try:
         _check_names(item, catalog)
-        for statement in _statements(item, catalog):
-            validated_sql(statement.sql, catalog, statement.parameters)
+        for sql, parameters in _statements(item, catalog):
+            validated_sql(sql, catalog, parameters)
     except Unresolved as error:
         return (_problem(item, str(error), error.suggestion),)
     except StatementError as error:
@@ -75,9 +69,9 @@ def problems_in_data(item: Item, catalog: Catalog, run: Run, values: Callable[[]
     of their parameters, and one statement counts the rows that contradict the cardinality of a join.
     """
     try:
-        for statement in _statements(item, catalog):
-            run(statement.sql, parameters=statement.parameters)
-            query = resolve(statement.sql, catalog)
+        for sql, parameters in _statements(item, catalog):
+            run(sql, parameters=parameters)
+            query = resolve(sql, catalog)
             for remark in missing_literals(query, values, excluded=True) if query else ():
                 yield _problem(item, remark.text, is_warning=True)
         if isinstance(item.entry, JoinEntry):
@@ -144,12 +138,13 @@ def _ends_of(entry: JoinEntry, catalog: Catalog) -> tuple[list[ColumnKey], list[
     return source, target
 
 
-def _statements(item: Item, catalog: Catalog) -> Iterator[CheckStatement]:
+def _statements(item: Item, catalog: Catalog) -> Iterator[tuple[str, Mapping[str, Value]]]:
+    """Yield the statements with which an entry is checked, with the values of their parameters."""
     entry = item.entry
     if isinstance(entry, TermEntry | MetricEntry):
         definition = definition_of(entry, catalog)
         if definition:
-            yield CheckStatement(definition.statement(catalog))
+            yield definition.statement(catalog), {}
     elif isinstance(entry, VerifiedEntry):
         try:
             trees = parse(entry.sql, catalog.dialect)
@@ -158,7 +153,7 @@ def _statements(item: Item, catalog: Catalog) -> Iterator[CheckStatement]:
         if len(trees) != 1 or not isinstance(trees[0], exp.Query):
             raise Unresolved("its SQL is not a single query")
         parameters = {name: parameter.value for name, parameter in entry.parameters.items()}
-        yield CheckStatement(print_statement(trees[0], catalog.dialect), parameters)
+        yield print_statement(trees[0], catalog.dialect), parameters
 
 
 def _warnings(item: Item) -> Iterator[Problem]:
@@ -197,9 +192,8 @@ def _cardinality_problems(item: Item, entry: JoinEntry, catalog: Catalog, run: R
 
 def _count_repeated(columns: Sequence[ColumnKey], catalog: Catalog) -> exp.Subquery:
     """Return a query in parentheses for the number of values of `columns` that several rows have."""
-    full = catalog.full_names[columns[0][0]]
     names = [exp.column(name, quoted=True) for _, name in columns]
-    repeated = exp.select(*(name.copy() for name in names)).from_(exp.table_(full.name, db=full.schema, quoted=True))
+    repeated = exp.select(*(name.copy() for name in names)).from_(table_of(columns[0][0], catalog))
     present = exp.and_(*(exp.Not(this=exp.Is(this=name.copy(), expression=exp.Null())) for name in names))
     repeated = repeated.where(present).group_by(*(name.copy() for name in names)).having("COUNT(*) > 1")
     return exp.select("COUNT(*)").from_(repeated.subquery("repeated_values")).subquery()

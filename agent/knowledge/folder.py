@@ -37,18 +37,20 @@ _SPACES = re.compile(r"\s+")
 _RANKS: tuple[Origin, ...] = ("hand-written", "imported", "proposal")
 """Origins by precedence: of two entries with the same name, the one with the earlier origin is used."""
 
-_NAMED: Mapping[str, tuple[Kind, type[BaseModel]]] = {
+NAMED: Mapping[str, tuple[Kind, type[BaseModel]]] = {
     "tables": ("table", TableEntry),
     "terms": ("term", TermEntry),
     "metrics": ("metric", MetricEntry),
     "choices": ("choice", ChoiceEntry),
 }
-_LISTED: Mapping[str, tuple[Kind, type[BaseModel]]] = {
+"""The parts of a file that are mappings from names to entries."""
+LISTED: Mapping[str, tuple[Kind, type[BaseModel]]] = {
     "joins": ("join", JoinEntry),
     "forbidden_joins": ("forbidden_join", ForbiddenJoinEntry),
     "instructions": ("instruction", InstructionEntry),
     "verified": ("verified", VerifiedEntry),
 }
+"""The parts that are lists of entries."""
 _FROM_TEXT: Mapping[type[BaseModel], str] = {InstructionEntry: "text", ChoiceEntry: "means"}
 """Entries that may be written as the text of this field."""
 
@@ -184,15 +186,15 @@ class _Reader:
         for part, value in content.items():
             if part not in KnowledgeFile.model_fields:
                 self.report(self._place(part), f"unknown key `{part}`", _nearest(part, KnowledgeFile.model_fields))
-            elif part in _NAMED and value is not None:
+            elif part in NAMED and value is not None:
                 self._read_named(part, value)
-            elif part in _LISTED and value is not None:
+            elif part in LISTED and value is not None:
                 self._read_listed(part, value)
             elif part == "calendar" and value is not None:
                 self._add("calendar", "calendar", CalendarEntry, value, (part,))
 
     def _read_named(self, part: str, value: Any) -> None:
-        kind, model = _NAMED[part]
+        kind, model = NAMED[part]
         if not isinstance(value, dict):
             self.report(self._place(part), f"`{part}` must be a mapping from names to entries")
             return
@@ -213,7 +215,7 @@ class _Reader:
                 self._add("column", f"{name}.{column}", ColumnEntry, column_body or {}, (*path, "columns", column))
 
     def _read_listed(self, part: str, value: Any) -> None:
-        kind, model = _LISTED[part]
+        kind, model = LISTED[part]
         if not isinstance(value, list):
             self.report(self._place(part), f"`{part}` must be a list of entries")
             return

@@ -42,15 +42,11 @@ def import_dbt(files: Sequence[Path], catalog: Catalog) -> Imported:
 
 def import_osi(files: Sequence[Path], catalog: Catalog) -> Imported:
     """Import a semantic model of Open Semantic Interchange 1.0, as YAML or JSON."""
-    file = _only(files)
-    # JSON is YAML; with the reader of knowledge files, aliases cannot expand.
-    return read_osi(read_yaml(_text(file)).value, file.stem, catalog)
-
-
-def _only(files: Sequence[Path]) -> Path:
     if len(files) > 1:
         raise Unresolved("one file is imported at a time")
-    return files[0]
+    (file,) = files
+    # JSON is YAML; with the reader of knowledge files, aliases cannot expand.
+    return read_osi(read_yaml(_text(file)).value, file.stem, catalog)
 
 
 def _text(file: Path) -> str:

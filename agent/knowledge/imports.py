@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from datasphinx.agent.knowledge.check import Run, problems_in_data
 from datasphinx.agent.knowledge.entries import SCHEMA_URL, JoinEntry
-from datasphinx.agent.knowledge.folder import read_text
+from datasphinx.agent.knowledge.folder import LISTED, NAMED, read_text
 from datasphinx.agent.knowledge.knowledge import Item, Kind, Knowledge
 from datasphinx.agent.knowledge.references import Unresolved
 from datasphinx.agent.knowledge.source_knowledge import SourceKnowledge
@@ -23,10 +23,8 @@ from datasphinx.agent.sql.validation import ValueLookup
 
 _NAME = re.compile(r"\W+")
 _PARTS: Mapping[Kind, str] = {
-    "table": "tables", "column": "tables", "join": "joins", "forbidden_join": "forbidden_joins", "term": "terms",
-    "metric": "metrics", "calendar": "calendar", "instruction": "instructions", "verified": "verified",
+    **{kind: part for part, (kind, _) in {**NAMED, **LISTED}.items()}, "column": "tables", "calendar": "calendar"
 }  # fmt: skip
-_NAMED = ("term", "metric")
 
 
 class LeftOut(NamedTuple):
@@ -200,7 +198,7 @@ def _document(entries: Iterable[ImportedEntry], heading: str = "") -> str:
             table, _, column = entry.name.rpartition(".")
             columns = content.setdefault(part, {}).setdefault(table, {}).setdefault("columns", {})
             columns[column] = entry.content
-        elif entry.kind in _NAMED:
+        elif part in NAMED:
             content.setdefault(part, {})[entry.name] = entry.content
         elif entry.kind == "calendar":
             content[part] = entry.content

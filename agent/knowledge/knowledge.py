@@ -5,13 +5,14 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple, cast
+from typing import Literal, NamedTuple, TypeVar
 
 from datasphinx.agent.knowledge.entries import (
     AnyEntry,
     CalendarEntry,
     ChoiceEntry,
     ColumnEntry,
+    Entry,
     ForbiddenJoinEntry,
     InstructionEntry,
     JoinEntry,
@@ -25,6 +26,7 @@ from datasphinx.agent.schema.words import german_stem, is_function_word, normal_
 Kind = Literal[
     "table", "column", "join", "forbidden_join", "term", "metric", "choice", "calendar", "instruction", "verified"
 ]  # fmt: skip
+OneEntry = TypeVar("OneEntry", bound=Entry)
 
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _UNIT = re.compile(r"[\u3400-\u9fff]|[^\W\d_\u3400-\u9fff]+|\d+")
@@ -147,51 +149,34 @@ class Knowledge:
         """Return the used entries of a kind, in the order of the files."""
         return [item for item in self.used if item.kind == kind]
 
-    @cached_property
-    def columns(self) -> list[tuple[Item, ColumnEntry]]:
-        """The used entries of columns."""
-        return [(item, cast(ColumnEntry, item.entry)) for item in self.of_kind("column")]
-
-    @cached_property
-    def tables(self) -> list[tuple[Item, TableEntry]]:
-        """The used entries of tables."""
-        return [(item, cast(TableEntry, item.entry)) for item in self.of_kind("table")]
-
-    @cached_property
-    def joins(self) -> list[tuple[Item, JoinEntry]]:
-        """The used declared joins."""
-        return [(item, cast(JoinEntry, item.entry)) for item in self.of_kind("join")]
-
-    @cached_property
-    def forbidden_joins(self) -> list[tuple[Item, ForbiddenJoinEntry]]:
-        """The used forbidden joins."""
-        return [(item, cast(ForbiddenJoinEntry, item.entry)) for item in self.of_kind("forbidden_join")]
+    def entries(self, kind: type[OneEntry]) -> list[tuple[Item, OneEntry]]:
+        """Return the used entries of a type, each with its item, in the order of the files."""
+        return [(item, item.entry) for item in self.used if isinstance(item.entry, kind)]
 
     @cached_property
     def choices(self) -> Mapping[str, str]:
         """By words in normal form, the name in normal form of the entry that they mean."""
-        items = [(item, cast(ChoiceEntry, item.entry)) for item in self.of_kind("choice")]
-        return {normal_form(item.name): normal_form(entry.means) for item, entry in items}
+        return {normal_form(item.name): normal_form(entry.means) for item, entry in self.entries(ChoiceEntry)}
 
     @cached_property
     def changes_joins(self) -> bool:
         """Whether any join is declared or forbidden."""
-        return bool(self.joins or self.forbidden_joins)
+        return bool(self.entries(JoinEntry) or self.entries(ForbiddenJoinEntry))
 
     @cached_property
     def calendar(self) -> CalendarEntry | None:
         """The calendar, if one is defined."""
-        return next((cast(CalendarEntry, item.entry) for item in self.of_kind("calendar")), None)
+        return next((entry for _, entry in self.entries(CalendarEntry)), None)
 
     @cached_property
     def instructions(self) -> str:
         """The text for all prompts about the source."""
-        return "\n".join(cast(InstructionEntry, item.entry).text for item in self.of_kind("instruction"))
+        return "\n".join(entry.text for _, entry in self.entries(InstructionEntry))
 
     @cached_property
     def personal(self) -> frozenset[str]:
         """The columns whose values are never sampled, as `table.column` in lower case."""
-        return frozenset(item.name.lower() for item, entry in self.columns if entry.personal)
+        return frozenset(item.name.lower() for item, entry in self.entries(ColumnEntry) if entry.personal)
 
     def matches(self, text: str) -> list[Match]:
         """Return the phrases of `text` that name entries, sorted by position.

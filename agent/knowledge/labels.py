@@ -2,11 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from functools import lru_cache
 
+from datasphinx.agent.knowledge.entries import ColumnEntry
 from datasphinx.agent.knowledge.knowledge import Knowledge
-from datasphinx.agent.knowledge.references import Unresolved, find_column
+from datasphinx.agent.knowledge.references import column_or_none
 from datasphinx.agent.retrieval.value_index import ValueIndex, ValueMatch
 from datasphinx.agent.schema.catalog import Catalog, ColumnKey
 from datasphinx.agent.schema.words import normal_form, stem
@@ -21,14 +21,11 @@ Labels = Mapping[tuple[str, ...], Sequence[ValueMatch]]
 def labels_of(knowledge: Knowledge, catalog: Catalog) -> Labels:
     """Return the stored codes of the columns of `catalog` by the stems of their labels."""
     labels: dict[tuple[str, ...], list[ValueMatch]] = defaultdict(list)
-    for item, entry in knowledge.columns:
-        try:
-            table, column = find_column(item.name, catalog)
-        except Unresolved:
-            continue
-        for code, names in entry.labels.items():
-            for name in names:
-                labels[_key(name)].append(ValueMatch(table, column, code, _SCORE, "label"))
+    for item, entry in knowledge.entries(ColumnEntry):
+        if place := column_or_none(item.name, catalog):
+            for code, names in entry.labels.items():
+                for name in names:
+                    labels[_key(name)].append(ValueMatch(*place, code, _SCORE, "label"))
     labels.pop((), None)
     return labels
 
@@ -36,11 +33,9 @@ def labels_of(knowledge: Knowledge, catalog: Catalog) -> Labels:
 def meanings_of(knowledge: Knowledge, catalog: Catalog) -> Mapping[ColumnKey, Mapping[str, str]]:
     """Return the first name of each code by the columns of `catalog`."""
     meanings: dict[ColumnKey, dict[str, str]] = {}
-    for item, entry in knowledge.columns:
-        with suppress(Unresolved):
-            meanings[find_column(item.name, catalog)] = {
-                code: names[0] for code, names in entry.labels.items() if names
-            }
+    for item, entry in knowledge.entries(ColumnEntry):
+        if place := column_or_none(item.name, catalog):
+            meanings[place] = {code: names[0] for code, names in entry.labels.items() if names}
     return meanings
 
 

@@ -16,6 +16,7 @@ from datasphinx.agent.knowledge.references import (
     find_table,
     has_aggregate,
     is_nested,
+    join_condition,
     other_groups,
     parse_condition,
     table_of,
@@ -187,19 +188,9 @@ class MetricRows:
         query = exp.select(*(exp.alias_(group.copy(), name, quoted=True) for name, group in groups.items()))
         query = query.from_(table_of(self.table, self.catalog))
         for key, foreign in self.steps:
-            pairs = zip(foreign.columns, foreign.target_columns, strict=True)
-            on = exp.and_(
-                *(
-                    exp.EQ(
-                        this=column_of(key, column, self.catalog),
-                        expression=column_of(foreign.target, target, self.catalog),
-                    )
-                    for column, target in pairs
-                )
-            )
             query = query.join(
                 table_of(foreign.target, self.catalog),
-                on=on,
+                on=join_condition(key, foreign, self.catalog),
                 join_type="LEFT" if self._is_optional(key, foreign) else "",
             )
         own = map(self._qualified, self.definition.conditions)

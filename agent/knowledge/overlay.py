@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from datasphinx.agent.knowledge.entries import ColumnEntry
+from datasphinx.agent.knowledge.entries import ColumnEntry, ForbiddenJoinEntry, JoinEntry, TableEntry
 from datasphinx.agent.knowledge.knowledge import Knowledge
-from datasphinx.agent.knowledge.references import Unresolved, find_column, find_column_or_table
+from datasphinx.agent.knowledge.references import Unresolved, column_or_none, find_column, find_column_or_table
 from datasphinx.agent.schema.catalog import Catalog, ColumnKey, ForeignKey, FullName, Table
 
 JoinEnd = tuple[str, str | None]
@@ -63,12 +63,12 @@ def with_knowledge(catalog: Catalog, knowledge: Knowledge) -> Catalog:
 def without_hidden(catalog: Catalog, knowledge: Knowledge) -> Catalog:
     """Return `catalog` without hidden tables and columns, and without foreign keys to them."""
     changes: dict[str, Table | None] = {}
-    for item, table_entry in knowledge.tables:
+    for item, table_entry in knowledge.entries(TableEntry):
         key = catalog.key_of(item.name)
         if table_entry.hidden and key:
             changes[key] = None
-    hidden_names = (item.name for item, entry in knowledge.columns if entry.hidden)
-    hidden = {column for name in hidden_names if (column := _column_or_none(name, catalog))}
+    hidden_names = (item.name for item, entry in knowledge.entries(ColumnEntry) if entry.hidden)
+    hidden = {column for name in hidden_names if (column := column_or_none(name, catalog))}
     if not changes and not hidden:
         return catalog
     for key, table in catalog.tables.items():
@@ -93,7 +93,7 @@ def without_hidden(catalog: Catalog, knowledge: Knowledge) -> Catalog:
 def forbidden_joins(catalog: Catalog, knowledge: Knowledge) -> list[tuple[JoinEnd, JoinEnd]]:
     """Return the ends of the forbidden joins that name existing tables and columns."""
     pairs = []
-    for _, entry in knowledge.forbidden_joins:
+    for _, entry in knowledge.entries(ForbiddenJoinEntry):
         try:
             ends = find_column_or_table(entry.source, catalog), find_column_or_table(entry.target, catalog)
         except Unresolved:
@@ -116,12 +116,12 @@ def is_forbidden(first: ColumnKey, second: ColumnKey, forbidden: Iterable[tuple[
 
 
 def _add_comments(catalog: Catalog, knowledge: Knowledge, changes: dict[str, Table]) -> None:
-    for item, entry in knowledge.tables:
+    for item, entry in knowledge.entries(TableEntry):
         key = catalog.key_of(item.name)
         if key and entry.description:
             changes[key] = replace(catalog.tables[key], comment=entry.description)
-    for item, column_entry in knowledge.columns:
-        place = _column_or_none(item.name, catalog)
+    for item, column_entry in knowledge.entries(ColumnEntry):
+        place = column_or_none(item.name, catalog)
         if place is None:
             continue
         key, name = place
@@ -148,7 +148,7 @@ def _comment(entry: ColumnEntry, comment: str | None) -> str | None:
 
 
 def _add_joins(catalog: Catalog, knowledge: Knowledge, changes: dict[str, Table]) -> None:
-    for _, entry in knowledge.joins:
+    for _, entry in knowledge.entries(JoinEntry):
         try:
             source = [find_column(name, catalog) for name in entry.source]
             target = [find_column(name, catalog) for name in entry.target]
@@ -188,10 +188,3 @@ def _remove_joins(catalog: Catalog, forbidden: Sequence[tuple[JoinEnd, JoinEnd]]
         )
         if len(allowed) < len(table.foreign_keys):
             changes[key] = replace(table, foreign_keys=allowed)
-
-
-def _column_or_none(name: str, catalog: Catalog) -> ColumnKey | None:
-    try:
-        return find_column(name, catalog)
-    except Unresolved:
-        return None

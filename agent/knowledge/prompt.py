@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterator
 from itertools import islice
 
-from datasphinx.agent.knowledge.entries import CalendarEntry, MetricEntry
+from datasphinx.agent.knowledge.entries import CalendarEntry, ForbiddenJoinEntry, JoinEntry, MetricEntry
 from datasphinx.agent.knowledge.knowledge import Item, Kind
-from datasphinx.agent.knowledge.references import Unresolved, find_column, find_column_or_table
+from datasphinx.agent.knowledge.references import Unresolved, column_or_none, find_column_or_table
 from datasphinx.agent.knowledge.source_knowledge import NamedDefinition, RelevantKnowledge, SourceKnowledge
 from datasphinx.agent.schema.describe import one_line
 
@@ -107,7 +107,7 @@ def _names(relevant: RelevantKnowledge) -> Iterator[str]:
 def _joins(knowledge: SourceKnowledge, selection: Collection[str]) -> Iterator[str]:
     """Yield the joins between selected tables that foreign keys cannot express: forbidden ones, and many to many."""
     catalog, shown = knowledge.catalog, set(selection)
-    for _, entry in knowledge.knowledge.forbidden_joins:
+    for _, entry in knowledge.knowledge.entries(ForbiddenJoinEntry):
         try:
             ends = find_column_or_table(entry.source, catalog), find_column_or_table(entry.target, catalog)
         except Unresolved:
@@ -115,12 +115,11 @@ def _joins(knowledge: SourceKnowledge, selection: Collection[str]) -> Iterator[s
         if {table for table, _ in ends} <= shown:
             reason = f": {one_line(entry.reason, _MAX_CHARS)}" if entry.reason else ""
             yield f"do not join {entry.source} with {entry.target}{reason}"
-    for _, join in knowledge.knowledge.joins:
-        try:
-            tables = {find_column(name, catalog)[0] for name in (*join.source, *join.target)}
-        except Unresolved:
-            continue
-        if tables <= shown and (join.cardinality == "many-to-many" or join.description):
+    for _, join in knowledge.knowledge.entries(JoinEntry):
+        columns = [column_or_none(name, catalog) for name in (*join.source, *join.target)]
+        if all(each and each[0] in shown for each in columns) and (
+            join.cardinality == "many-to-many" or join.description
+        ):
             pairs = " and ".join(f"{a} = {b}" for a, b in zip(join.source, join.target, strict=False))
             text = f": {one_line(join.description, _MAX_CHARS)}" if join.description else ""
             yield f"join {pairs} ({join.cardinality}){text}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from datasphinx.agent.knowledge.entries import Additivity, MetricEntry, TermEntry
-from datasphinx.agent.schema.catalog import Catalog, ColumnKey
+from datasphinx.agent.schema.catalog import Catalog, ColumnKey, ForeignKey
 from datasphinx.agent.schema.spelling import nearest
 from datasphinx.agent.sql.dialects import print_statement
 from datasphinx.agent.sql.guard import parse
@@ -53,6 +53,14 @@ def find_column(name: str, catalog: Catalog) -> ColumnKey:
             raise Unresolved(f"the table `{key}` has no column `{column}`", did_you_mean(column, names))
     find_table(splits[-1][0], catalog)
     raise Unresolved(f"there is no column `{name}`")
+
+
+def column_or_none(name: str, catalog: Catalog) -> ColumnKey | None:
+    """Return what `find_column` does; None if there is no such column."""
+    try:
+        return find_column(name, catalog)
+    except Unresolved:
+        return None
 
 
 def _unquoted(name: str) -> str:
@@ -260,14 +268,7 @@ def _path(joined: Sequence[str], goal: str, catalog: Catalog) -> list[tuple[str,
     for key, table in catalog.tables.items():
         for foreign in table.foreign_keys:
             if foreign.target in catalog.tables and foreign.target != key:
-                condition: exp.Expr = exp.and_(
-                    *(
-                        exp.EQ(
-                            this=column_of(key, column, catalog), expression=column_of(foreign.target, target, catalog)
-                        )
-                        for column, target in zip(foreign.columns, foreign.target_columns, strict=False)
-                    )
-                )
+                condition = join_condition(key, foreign, catalog)
                 neighbours.setdefault(key, []).append((foreign.target, condition))
                 neighbours.setdefault(foreign.target, []).append((key, condition))
     previous: dict[str, tuple[str, exp.Expr] | None] = dict.fromkeys(joined)
@@ -285,6 +286,14 @@ def _path(joined: Sequence[str], goal: str, catalog: Catalog) -> list[tuple[str,
         goal = step[0]
         step = previous[goal]
     return path[::-1]
+
+
+def join_condition(key: str, foreign: ForeignKey, catalog: Catalog) -> exp.Expr:
+    """Return the condition that a foreign key of the table with a key holds."""
+    columns = (column_of(key, column, catalog) for column in foreign.columns)
+    targets = (column_of(foreign.target, column, catalog) for column in foreign.target_columns)
+    pairs = zip(columns, targets, strict=False)
+    return exp.and_(*(exp.EQ(this=column, expression=target) for column, target in pairs))
 
 
 def column_of(key: str, column: str, catalog: Catalog) -> exp.Column:

@@ -4,14 +4,20 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import cast
 
 from datasphinx.agent.core.text import question_key
 from datasphinx.agent.knowledge.check import Run, problems_in_data, shared_names, static_problems
 from datasphinx.agent.knowledge.entries import ChoiceEntry, MetricEntry, TermEntry, VerifiedEntry
 from datasphinx.agent.knowledge.knowledge import NO_KNOWLEDGE, Item, Knowledge, Match, Problem
 from datasphinx.agent.knowledge.overlay import forbidden_joins, with_knowledge, without_hidden
-from datasphinx.agent.knowledge.references import Definition, Unresolved, definition_of, find_column, find_table
+from datasphinx.agent.knowledge.references import (
+    Definition,
+    Unresolved,
+    column_or_none,
+    definition_of,
+    find_column,
+    find_table,
+)
 from datasphinx.agent.knowledge.verified import VerifiedMatch
 from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.schema.describe import one_line
@@ -136,8 +142,7 @@ class SourceKnowledge:
     @cached_property
     def _verified(self) -> Mapping[str, VerifiedMatch]:
         found: dict[str, VerifiedMatch] = {}
-        for item in self.knowledge.of_kind("verified"):
-            entry = cast(VerifiedEntry, item.entry)
+        for item, entry in self.knowledge.entries(VerifiedEntry):
             found.setdefault(question_key(entry.question), VerifiedMatch(item, entry))
         return found
 
@@ -161,8 +166,8 @@ class SourceKnowledge:
         `run` executes a statement, and `values` returns the index of stored values.
         """
         found = [*self.knowledge.problems, *shared_names(self.knowledge)]
-        for item in self.knowledge.of_kind("verified"):
-            first = self._verified[question_key(cast(VerifiedEntry, item.entry).question)].item
+        for item, entry in self.knowledge.entries(VerifiedEntry):
+            first = self._verified[question_key(entry.question)].item
             if item is not first:
                 text = f"verified `{item.name}`: its question is equal to the one at {first.place}, which is used"
                 found.append(Problem(item.place, text, is_warning=True))
@@ -265,10 +270,8 @@ class SourceKnowledge:
             entry = each.entry
             own = [entry.date_column, *entry.dimensions] if isinstance(entry, MetricEntry) else []
             for column in (*filter(None, own), *(each.definition.column_names if each.definition else ())):
-                try:
-                    found[find_column(column, self.catalog)] = None
-                except Unresolved:
-                    continue
+                if place := column_or_none(column, self.catalog):
+                    found[place] = None
         for match in mentions:
             for name in match.names:
                 if name.item.kind == "column":

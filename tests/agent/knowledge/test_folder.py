@@ -130,7 +130,7 @@ def test_labels_of_a_column_may_be_in_several_files(write: Write) -> None:
 
     knowledge = read_folder(folder, "shop")
 
-    ((_, entry),) = knowledge.columns
+    ((_, entry),) = knowledge.entries(ColumnEntry)
     assert (entry.unit, entry.labels) == ("way", {"S": ("store",), "W": ("web",)})
     assert messages(knowledge)[0].startswith("shop/c.yml:1: column `orders.channel` is already defined at shop/b.yml:1")
 
