@@ -8,12 +8,13 @@ import { watched } from "./loading.js";
 import { showPreview } from "./preview.js";
 import { databaseOffer } from "./sources.js";
 
-/** Take files from the button and from what is dropped. */
-export function addFiles() {
+/** Take files from the button and from what is dropped, once `ready` has told whether databases may be added. */
+export function addFiles(ready) {
+  const taken = (files) => ready.then(() => takeFiles(files));
   const input = byId("file");
   byId("attach").addEventListener("click", () => input.click());
   input.addEventListener("change", () => {
-    takeFiles([...input.files]);
+    taken([...input.files]);
     input.value = "";
   });
   const shade = byId("drop");
@@ -30,7 +31,7 @@ export function addFiles() {
     shade.hidden = true;
     if (!carriesFiles(event)) return;
     event.preventDefault();
-    takeFiles([...event.dataTransfer.files]);
+    taken([...event.dataTransfer.files]);
   });
 }
 

@@ -102,13 +102,13 @@ for (const button of document.querySelectorAll(".anew")) {
 }
 byId("fold").addEventListener("click", ({ currentTarget: fold }) => fold.setAttribute("aria-expanded", String(fold.ariaExpanded === "false")));
 onAddress(show);
-addFiles();
 byId("boards").addEventListener("click", () => location.assign(boardAddress()));
 addSidebar((thread) => thread === conversation.thread && conversation.restart());
 const { thread, run, board } = addressed();
 const before = keptConversation(thread);
 if (before) showAddress(before.thread, { isNew: false });
 const ready = addSources(before?.named ?? {});
+addFiles(ready);
 addStart(ready, (words) => {
   question.value = words;
   send();

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from datasphinx.agent.server.keys import hash_of
 from datasphinx.agent.settings import load_settings
@@ -101,6 +101,18 @@ def test_a_database_is_added_once_by_a_double_click_and_a_second_drop(visit: Vis
     expect(offer.get_by_role("alert")).to_contain_text("There is a source 'library' already.")
     offer.get_by_role("button", name="Cancel").click()
     expect(offer).to_have_count(0)
+
+
+def test_a_database_that_is_dropped_before_the_sources_are_known_is_offered_too(visit: Visit, tmp_path: Path) -> None:
+    made = make_table(tmp_path, "title TEXT", [["Emma"]], table="books").rename(tmp_path / "library.sqlite")
+    page = visit().page
+    held: list[Route] = []
+    page.route("**/sources", lambda route: held.append(route), times=1)
+    with page.expect_request("**/sources"):
+        page.reload()
+    page.locator("#file").set_input_files(made)
+    held[0].continue_()
+    expect(page.locator("#file-state")).to_contain_text("library.sqlite is a database. Add it as a source?")
 
 
 def test_the_sources_fit_a_phone_and_say_what_is_wrong(visit: Visit, tmp_path: Path) -> None:
