@@ -36,7 +36,7 @@ from datasphinx.agent.sql.dialects import print_statement
 from datasphinx.agent.sql.guard import parse
 from datasphinx.agent.sql.names import ColumnReference, ResolvedQuery, key_of, referenced_names, resolved_query
 from datasphinx.agent.sql.output_columns import OutputColumn, output_columns
-from datasphinx.agent.sql.selects import COMPARISONS, RANGES, operands_of
+from datasphinx.agent.sql.selects import PREDICATES, RANGES, operands_of
 from datasphinx.agent.sql.summary import days_in, period_unit, singular
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -46,7 +46,6 @@ _SPELT_OUT = 12
 """The last number of the first ones, which are often written as words."""
 _FACTORS = frozenset(map(Decimal, (100, 1000, 10**4, 10**6, 10**8, 10**9, 7, 12, 24, 60, 3600, 60_000, 86_400)))
 """What a number of a question is multiplied by or divided by in another unit: percent, millions, minutes."""
-_COMPARISONS = (*COMPARISONS, exp.Like, exp.ILike)
 _TESTS = frozenset(("where", "having", "order"))
 """The clauses that compare or sort, and return nothing."""
 _CALCULATIONS = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Interval)
@@ -237,7 +236,7 @@ class _Parts:
     def compared(self) -> list[tuple[exp.Literal, exp.Expr]]:
         """The literals that something is compared with, with their comparisons; not in calculations or an order."""
         found: list[tuple[exp.Literal, exp.Expr]] = []
-        for node in (each for each in self._nodes if isinstance(each, _COMPARISONS)):
+        for node in (each for each in self._nodes if isinstance(each, PREDICATES)):
             if isinstance(node.find_ancestor(exp.Order, exp.Query), exp.Order):
                 continue
             for operand in operands_of(node):

@@ -18,6 +18,7 @@ from datasphinx.agent.sql.remark import Check, CheckedQuery, Remark
 from datasphinx.agent.sql.selects import (
     COMPARISONS,
     MIRRORED,
+    PREDICATES,
     RANGES,
     aggregates_of,
     conjuncts,
@@ -259,7 +260,7 @@ def _rejects_null(condition: exp.Expr, *, keeps_is_not_null: bool = False) -> bo
     if condition.find(exp.Is, exp.Coalesce, exp.Case, exp.If, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Query, exp.Or):
         return False
     node = condition.this.unnest() if isinstance(condition, exp.Not) else condition
-    return isinstance(node, (*COMPARISONS, exp.Like, exp.ILike))
+    return isinstance(node, PREDICATES)
 
 
 # Periods and texts
@@ -518,18 +519,9 @@ def deleted_rows(query: CheckedQuery, scope: Scope, select: exp.Select) -> Itera
         if not isinstance(table, Table) or not (marks := deletion_marks(table, query.catalog.values)):
             continue
         is_looked_up = any(path in rows.determined([other]) for other in rows.sources.keys() - {path})
-        if not is_looked_up and not any(_reads(query, table, mark.name) for mark in marks):
+        names = {name for mark in marks for name in (str(ColumnReference(table, mark)), mark.name.lower())}
+        if not is_looked_up and names.isdisjoint(query.read):
             yield Remark(Message("deleted_rows_included", table=table.key, column=marks[0].name), "note")
-
-
-def _reads(query: CheckedQuery, table: Table, name: str) -> bool:
-    """Return whether a SELECT reads the column; one of its name, where the table of this one is not known."""
-    columns = ((query.rows(scope), each) for scope, _ in query.selects() for each in query.find_all(scope, exp.Column))
-    found = ((rows.column(rows.place(column)), column) for rows, column in columns)
-    wanted = f"{table.key}.{name}"
-    return any(
-        str(reference) == wanted if reference else column.name.lower() == name.lower() for reference, column in found
-    )
 
 
 def _sql(query: exp.Select | None, own: CheckedQuery) -> str:

@@ -47,6 +47,13 @@ class CheckedQuery(ResolvedQuery):
             self._rows[id(scope)] = JoinedRows(self, scope)
         return self._rows[id(scope)]
 
+    @cached_property
+    def read(self) -> frozenset[str]:
+        """The columns that the SELECTs read, as `table.column`; by their lower-case name where the table is unknown."""
+        columns = ((self.rows(scope), each) for scope, _ in self.selects() for each in self.find_all(scope, exp.Column))
+        found = ((rows.column(rows.place(column)), column.name.lower()) for rows, column in columns)
+        return frozenset(str(reference) if reference else name for reference, name in found)
+
 
 Check = Callable[[CheckedQuery, Scope, exp.Select], Iterator[Remark]]
 """Remarks about one SELECT of a query."""

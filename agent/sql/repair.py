@@ -30,10 +30,9 @@ from datasphinx.agent.sql.names import (
     unresolved_columns,
 )
 from datasphinx.agent.sql.rankings import with_null_order
-from datasphinx.agent.sql.selects import COMPARISONS, output_of
+from datasphinx.agent.sql.selects import PREDICATES, output_of
 from datasphinx.agent.sql.validation import find_problem
 
-_COMPARED = (*COMPARISONS, exp.Like, exp.ILike)
 _DOUBLE_QUOTED_TABLE = re.compile(r'(?i)\b(from|join)\s+"')
 _LITERAL_TOKENS = {TokenType.STRING, TokenType.NUMBER}
 _LITERAL_NODES = (exp.Literal, exp.Var, exp.Interval)
@@ -259,7 +258,7 @@ def _quotes_are_values(sql: str, tree: exp.Expr, name: str) -> bool:
         return True
     quoted = set(re.findall(r'"([^"]*)"', sql))
     texts = (node for node in tree.find_all(exp.Literal) if node.is_string and node.name in quoted)
-    return all(isinstance(node.parent, _COMPARED) for node in texts)
+    return all(isinstance(node.parent, PREDICATES) for node in texts)
 
 
 def _repair_names(tree: exp.Expr, catalog: Catalog) -> list[str]:
@@ -347,7 +346,7 @@ def _repair_columns(tree: exp.Expr, catalog: Catalog) -> list[str] | None:
             unknown.add(number)
     for number in unknown - changes.keys():
         original = columns[number]
-        if not (original.this.args.get("quoted") and not original.table and isinstance(original.parent, _COMPARED)):
+        if not (original.this.args.get("quoted") and not original.table and isinstance(original.parent, PREDICATES)):
             return None
         changes[number] = exp.Literal.string(original.name), "a text"
     # A name in ORDER BY or HAVING that is an output too stays that of the output.

@@ -7,6 +7,7 @@ from sqlglot import exp
 
 RANGES = (exp.GT, exp.GTE, exp.LT, exp.LTE)
 COMPARISONS = (exp.EQ, exp.NEQ, *RANGES, exp.Between, exp.In)
+PREDICATES = (*COMPARISONS, exp.Like, exp.ILike)
 MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.EQ: exp.EQ, exp.NEQ: exp.NEQ, exp.GT: exp.LT, exp.LT: exp.GT, exp.GTE: exp.LTE, exp.LTE: exp.GTE,
 }  # fmt: skip
