@@ -23,8 +23,10 @@ from datasphinx.agent.sql.validation import ValueLookup
 
 _NAME = re.compile(r"\W+")
 _PARTS: Mapping[Kind, str] = {
-    **{kind: part for part, (kind, _) in {**NAMED, **LISTED}.items()}, "column": "tables", "calendar": "calendar"
-}  # fmt: skip
+    **{kind: part for part, (kind, _) in {**NAMED, **LISTED}.items()},
+    "column": "tables",
+    "calendar": "calendar",
+}
 
 
 class LeftOut(NamedTuple):

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from datasphinx.agent.knowledge.entries import (
     AnyEntry,
@@ -151,7 +151,14 @@ class Knowledge:
 
     def entries(self, kind: type[OneEntry]) -> list[tuple[Item, OneEntry]]:
         """Return the used entries of a type, each with its item, in the order of the files."""
-        return [(item, item.entry) for item in self.used if isinstance(item.entry, kind)]
+        return self._by_type.get(kind, [])
+
+    @cached_property
+    def _by_type(self) -> Mapping[type[Entry], list[tuple[Item, Any]]]:
+        groups: dict[type[Entry], list[tuple[Item, Any]]] = defaultdict(list)
+        for item in self.used:
+            groups[type(item.entry)].append((item, item.entry))
+        return groups
 
     @cached_property
     def choices(self) -> Mapping[str, str]:
