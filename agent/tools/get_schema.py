@@ -84,8 +84,8 @@ def _describe(
     columns: Sequence[Column], table: Table, source: Source, cancellation: Cancellation
 ) -> tuple[int, list[dict[str, Any]]]:
     """Return the number of rows and a description of each column; one statement computes all figures."""
-    is_open = source.open_columns(table).__contains__
-    columns = [column if is_open(column) else column._replace(secret=True) for column in columns]
+    open_names = {column.name for column in source.open_columns(table)}
+    columns = [column if column.name in open_names else column._replace(secret=True) for column in columns]
     nodes: list[exp.Expr] = [exp.Count(this=exp.Star())]
     for column in columns:
         nodes += _figures(column)
